@@ -11,7 +11,7 @@ constexpr unsigned EACH = 4;
 
 // `Matrix` of crates/blas-on-kernels/src/gemm/launch.rs.
 struct Matrix {
-    Operand operand;
+    Memory operand;
     int64_t row, column; // elements from one row to the next, from one column to the next
     unsigned conjugate;
     // Where A has a structure: which triangle is there, and whether its diagonal is all ones.
@@ -74,6 +74,12 @@ template <typename T> __device__ __forceinline__ void gemm(const Shape &given) {
     // As many operands as there are registers for are read at once.
     constexpr unsigned UNROLLED = sizeof(T) > 8 ? 1 : 4;
     __shared__ T tiles[2][DEPTH][PITCH];
+    {
+        const T alpha = value<T>(given.alpha), beta = value<T>(given.beta);
+        // Nothing is there to be read or written.
+        if (alpha == zero<T>() && beta == one<T>() && given.c.operand.at == given.d.operand.at)
+            return;
+    }
     const unsigned thread = threadIdx.x, across = thread % 16, down = thread / 16;
     const int64_t row_tiles = (given.m + SIDE - 1) / SIDE, all = row_tiles * ((given.n + SIDE - 1) / SIDE);
     for (size_t product = blockIdx.y; product < static_cast<size_t>(read_again(given).batches) * read_again(given).parts; product += gridDim.y) {
@@ -152,6 +158,12 @@ template <typename T> __device__ __forceinline__ void gemm(const Shape &given) {
 
 // Adds the parts of the depth.
 template <typename T> __device__ __forceinline__ void add(const Shape &given) {
+    {
+        const T alpha = value<T>(given.alpha), beta = value<T>(given.beta);
+        // Nothing is there to be read or written.
+        if (alpha == zero<T>() && beta == one<T>() && given.c.operand.at == given.d.operand.at)
+            return;
+    }
     const int64_t all = given.m * given.n;
     for (size_t batch = blockIdx.y; batch < read_again(given).batches; batch += gridDim.y) {
         FOR_EACH_ELEMENT(at, static_cast<size_t>(all)) {

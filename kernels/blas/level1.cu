@@ -15,7 +15,7 @@ struct Changed {
     int64_t n;
     Vector x, y;
     Factor alpha, beta;
-    Operand parameters; // of ROTM, or null: then `alpha` and those behind it are the flag and the matrix
+    Memory parameters; // of ROTM, or null: then `alpha` and those behind it are the flag and the matrix
     double matrix[5];
     unsigned change, batches;
 };
@@ -241,8 +241,8 @@ template <typename T, typename Op> __device__ __forceinline__ void reduce(const 
 
 // `Rotations` of crates/blas-on-kernels/src/level1/rotations.rs: what makes a rotation, a thread for each of the batch.
 struct Rotations {
-    Operand a, b, c, s;           // of ROTG
-    Operand d1, d2, x1, y1, param; // of ROTMG
+    Memory a, b, c, s;           // of ROTG
+    Memory d1, d2, x1, y1, param; // of ROTMG
     unsigned batches, modified;
 };
 

@@ -5,7 +5,7 @@ enum Storage : unsigned { DENSE, BAND, PACKED };
 
 // `Stored` of crates/blas-on-kernels/src/level2.rs.
 struct Stored {
-    Operand operand;
+    Memory operand;
     int64_t leading; // of DENSE and BAND: elements from one column to the next
     int64_t order;   // of PACKED: rows and columns
     int64_t diagonal; // of BAND: where the diagonal is in a column
@@ -68,6 +68,12 @@ template <typename T> __device__ __forceinline__ T add_parts(T *sums, T sum, uns
 
 template <typename T> __device__ __forceinline__ void multiply(const Multiplied &given) {
     __shared__ T sums[THREADS];
+    {
+        const T alpha = value<T>(given.alpha), beta = value<T>(given.beta);
+        // Nothing is there to be read or written.
+        if (alpha == zero<T>() && beta == one<T>())
+            return;
+    }
     const unsigned rows = given.rows, parts = THREADS / rows;
     // Neighbouring threads read neighbouring elements of a column in memory.
     const bool along = given.a.transposed != 0;

@@ -3,7 +3,7 @@
 
 // `Grid` of crates/blas-on-kernels/src/level3.rs: a matrix by its steps.
 struct Grid {
-    Operand operand;
+    Memory operand;
     int64_t row, column; // elements from one row to the next, from one column to the next
     unsigned conjugate;
 };

@@ -97,7 +97,7 @@ template <typename T> __device__ __forceinline__ T value(const Factor &factor) {
 }
 
 // A vector or matrix of each product of a batch.
-struct Operand {
+struct Memory {
     void *at;
     // Elements from one to the next, unless `at` is an array of pointers.
     int64_t stride;

@@ -6,7 +6,7 @@ constexpr unsigned THREADS = 256;
 
 // `Vector` of crates/blas-on-kernels/src/vector.rs.
 struct Vector {
-    Operand operand;
+    Memory operand;
     int64_t step; // from one element to the next
 };
 template <typename T> struct Elements {

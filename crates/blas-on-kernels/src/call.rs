@@ -101,7 +101,7 @@ impl Factor {
     }
 }
 
-/// `Operand` of `kernels/blas/number.cuh`.
+/// `Memory` of `kernels/blas/number.cuh`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DeviceOperand {
@@ -148,6 +148,14 @@ impl Call<'_> {
     /// Whether the caller's numbers and results are in host memory.
     pub(crate) fn on_host(&self) -> bool {
         self.state.pointer_mode == rocblas_pointer_mode::rocblas_pointer_mode_host
+    }
+
+    /// An error if operands that the factors have used are null.
+    ///
+    /// Factors in device memory are known to nobody here. As with AMD's library the operands may be null then, and the kernel uses none that its
+    /// factors do not ask for.
+    pub(crate) fn operands(&self, are_there: bool) -> Result {
+        if are_there || !self.on_host() { Ok(()) } else { Err(INVALID_POINTER) }
     }
 
     /// A number of the caller: its value if it is in host memory.

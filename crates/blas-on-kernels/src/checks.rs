@@ -49,6 +49,11 @@ pub(crate) fn sizes(hold: bool) -> Result {
     if hold { Ok(()) } else { Err(INVALID_SIZE) }
 }
 
+/// Whether there may be a square matrix or triangle of this order: no memory holds one that is beyond 32 bits.
+pub(crate) fn addressable(order: i64) -> bool {
+    (0..=i64::from(i32::MAX)).contains(&order)
+}
+
 /// Rows and columns of a matrix in memory, of which its transpose may be meant.
 pub(crate) fn stored(operation: rocblas_operation, rows: i64, columns: i64) -> [i64; 2] {
     if is_none(operation) { [rows, columns] } else { [columns, rows] }

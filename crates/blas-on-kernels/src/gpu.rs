@@ -8,6 +8,7 @@ use code_object::{TargetId, embedded};
 use hip_sys::{hipDeviceProp_tR0600, hipError_t, hipFunction_t, hipModule_t};
 use rocblas_sys::rocblas_status;
 
+use crate::args::Type;
 use crate::call::Result;
 
 pub(crate) const INTERNAL: rocblas_status = rocblas_status::rocblas_status_internal_error;
@@ -26,12 +27,68 @@ pub(crate) fn check(error: hipError_t) -> Result {
     }
 }
 
+/// What the products of `kernels/blas/matmul.cu` are made of on a device: the conditions of `kernels/matrix.cuh`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Class {
+    /// MFMA: matrix instructions for every type.
+    Mfma,
+    /// WMMA: matrix instructions for 16-bit floats and integers of 8 bits.
+    Wmma,
+    /// Dot and multiply-add instructions.
+    Dot,
+}
+
+// NEW-TARGET: its row.
+const CLASSES: &[(&str, Class)] = &[
+    ("gfx90a", Class::Mfma),
+    ("gfx942", Class::Mfma),
+    ("gfx950", Class::Mfma),
+    ("gfx1030", Class::Dot),
+    ("gfx1100", Class::Wmma),
+    ("gfx1151", Class::Wmma),
+    ("gfx1200", Class::Wmma),
+    ("gfx1201", Class::Wmma),
+];
+
+impl Class {
+    pub(crate) const ALL: [Self; 3] = [Self::Mfma, Self::Wmma, Self::Dot];
+
+    /// Nothing for a processor that is not among those that builds are for.
+    pub(crate) fn of(processor: &str) -> Option<Self> {
+        CLASSES.iter().find(|row| row.0 == processor).map(|row| row.1)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Mfma => "mfma",
+            Self::Wmma => "wmma",
+            Self::Dot => "dot",
+        }
+    }
+
+    /// Lanes of a wave.
+    pub(crate) fn wave(self) -> u32 {
+        if self == Self::Mfma { 64 } else { 32 }
+    }
+
+    /// Whether there are matrix instructions for products of this type.
+    pub(crate) fn has_instructions(self, kind: Type) -> bool {
+        match self {
+            Self::Mfma => true,
+            Self::Wmma => kind != Type::F32,
+            Self::Dot => false,
+        }
+    }
+}
+
 /// A device of a HIP table.
 pub(crate) struct Gpu {
     pub(crate) hip: &'static hip_sys::Table,
     pub(crate) device: c_int,
     pub(crate) compute_units: u32,
     target: TargetId,
+    /// Nothing if there are no products of `kernels/blas/matmul.cu` for it.
+    pub(crate) class: Option<Class>,
     functions: RwLock<HashMap<(usize, &'static str), Function>>,
     modules: Mutex<HashMap<usize, Module>>,
 }
@@ -71,12 +128,14 @@ impl Gpu {
         let properties = unsafe { properties.assume_init() };
         // SAFETY: HIP writes a NUL-terminated name, and what it does not write is zero.
         let name = unsafe { CStr::from_ptr(properties.gcnArchName.as_ptr()) };
-        let target = name.to_str().ok().and_then(|name| name.parse().ok());
+        let target: Option<TargetId> = name.to_str().ok().and_then(|name| name.parse().ok());
+        let target = target.ok_or(rocblas_status::rocblas_status_arch_mismatch)?;
         let gpu = Arc::new(Self {
             hip,
             device,
             compute_units: u32::try_from(properties.multiProcessorCount).unwrap_or(1).max(1),
-            target: target.ok_or(rocblas_status::rocblas_status_arch_mismatch)?,
+            class: Class::of(&target.processor),
+            target,
             functions: RwLock::default(),
             modules: Mutex::default(),
         });

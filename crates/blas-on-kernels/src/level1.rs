@@ -110,9 +110,7 @@ pub(crate) fn axpy(call: &mut Call<'_>, args: &Args) -> Result {
     if alpha.is(0.0) {
         return Ok(());
     }
-    if args.x.at.is_null() || args.y.at.is_null() {
-        return Err(INVALID_POINTER);
-    }
+    call.operands(!args.x.at.is_null() && !args.y.at.is_null())?;
     enqueue(call, args, compute, Change::Axpy, [alpha, Factor::of(0.0)])
 }
 
@@ -123,11 +121,11 @@ pub(crate) fn scal(call: &mut Call<'_>, args: &Args) -> Result {
         return Ok(());
     }
     let alpha = call.factor(args.alpha)?;
-    if alpha.is(1.0) {
-        return Ok(());
-    }
     if args.x.at.is_null() {
         return Err(INVALID_POINTER);
+    }
+    if alpha.is(1.0) {
+        return Ok(());
     }
     enqueue(call, args, compute, Change::Scal, [alpha, Factor::of(0.0)])
 }

@@ -106,9 +106,8 @@ fn multiply(
     if alpha.is(0.0) && beta.is(1.0) {
         return Ok(());
     }
-    if args.y.at.is_null() || !alpha.is(0.0) && (args.a.at.is_null() || args.x.at.is_null()) {
-        return Err(INVALID_POINTER);
-    }
+    let reads = alpha.is(0.0) || !args.a.at.is_null() && !args.x.at.is_null();
+    call.operands(reads && !args.y.at.is_null())?;
     let multiplied = Multiplied {
         m,
         n,

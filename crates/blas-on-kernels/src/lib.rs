@@ -37,6 +37,8 @@ mod level3;
 mod reduce;
 mod rotations;
 mod triangular;
+#[doc(hidden)]
+pub mod tune;
 mod update;
 mod vector;
 
@@ -45,6 +47,8 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use rocblas_sys::{Builder, Extensions, Table};
+
+pub use gemm::Activation;
 
 /// The compiled kernels: one module per `.cu` file of `kernels/blas`.
 pub mod modules {

@@ -63,6 +63,13 @@ const MOST_PARTS: i64 = 512;
 fn reduce(call: &mut Call<'_>, args: &Args, operation: Operation) -> Result {
     let is_dot = matches!(operation, Operation::Dot { .. });
     let kinds = [args.x.kind, args.y.kind];
+    // The length of complex vectors may be called one that is computed in real numbers.
+    let args = match (operation, args.x.kind) {
+        (Operation::Nrm2, Some(kind)) if args.compute == Some(kind.compute().real()) => {
+            &Args { compute: Some(kind), ..*args }
+        }
+        _ => args,
+    };
     let compute = compute(args, if is_dot { &kinds } else { &kinds[..1] })?;
     let result = args.result.kind.ok_or(INVALID_VALUE)?;
     match operation {

@@ -1,8 +1,8 @@
 //! Matrices to which products of vectors are added.
 
 use crate::args::Args;
-use crate::call::{Call, Factor, INVALID_POINTER, INVALID_VALUE, Result};
-use crate::checks::{sizes, upper};
+use crate::call::{Call, Factor, INVALID_VALUE, Result};
+use crate::checks::{addressable, sizes, upper};
 use crate::gemm::Structure;
 use crate::level2::{Storage, Stored};
 use crate::modules;
@@ -52,9 +52,7 @@ fn enqueue(
         return Ok(());
     }
     let y = if vectors == Vectors::One { args.x } else { args.y };
-    if args.a.at.is_null() || args.x.at.is_null() || y.at.is_null() {
-        return Err(INVALID_POINTER);
-    }
+    call.operands(!args.a.at.is_null() && !args.x.at.is_null() && !y.at.is_null())?;
     let updated = Updated {
         m,
         n,
@@ -97,7 +95,7 @@ fn half(
 ) -> Result {
     let n = args.n;
     upper(args.uplo)?;
-    sizes(n >= 0 && args.batch >= 0 && args.x.step != 0 && (vectors == Vectors::One || args.y.step != 0))?;
+    sizes(addressable(n) && args.batch >= 0 && args.x.step != 0 && (vectors == Vectors::One || args.y.step != 0))?;
     sizes(storage == Storage::Packed || args.a.step >= n.max(1))?;
     let conjugate = structure == Structure::Hermitian;
     enqueue(call, args, [n, n], vectors, conjugate, || Stored::half(args, storage, structure))

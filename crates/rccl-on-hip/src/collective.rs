@@ -246,6 +246,6 @@ impl Machine {
     /// Both sides hold so many bytes.
     pub(crate) unsafe fn copy_own(&self, to: Address, from: Address, bytes: usize) -> Result {
         // SAFETY: the caller's promise.
-        unsafe { self.copies.copy(to.offset(0), from.offset(0), bytes) }
+        unsafe { self.copies.copy_inside(to.offset(0), from.offset(0), bytes) }
     }
 }

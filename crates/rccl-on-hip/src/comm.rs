@@ -56,11 +56,20 @@ impl Place {
 /// How far a communicator is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
+    /// The group that it is made in has not ended.
+    Deferred,
     /// Its ranks come together.
     Starting,
     Ready,
     /// The worker has ended.
     Ended,
+}
+
+/// How a program has registered memory. Each is given back as it was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Registered {
+    Buffer,
+    Window,
 }
 
 /// A reduction that the program has made.
@@ -90,7 +99,7 @@ struct State {
     scaled: Vec<Option<Scaled>>,
     /// Communicators made from this one by `ncclCommShrink`.
     shrinks: u64,
-    registered: HashMap<usize, usize>,
+    registered: HashMap<usize, Registered>,
 }
 
 /// One rank of a communicator.
@@ -122,18 +131,35 @@ fn registry() -> MutexGuard<'static, Registry> {
 }
 
 impl Comm {
-    /// A communicator of the current device, whose worker starts when it has a place: at once, or by [`assign`](Self::assign).
+    /// A communicator of the current device, which begins when it has a place: by [`assign`](Self::assign). Until then it is in progress.
     pub(crate) fn start(
         hip: &'static hip_sys::Table,
         device: i32,
-        place: Option<Place>,
+        blocking: bool,
+    ) -> Result<(ncclComm_t, Arc<Self>)> {
+        Self::start_in(Phase::Starting, hip, device, blocking)
+    }
+
+    /// As [`start`](Self::start); until it has a place, nothing of it is in progress.
+    pub(crate) fn defer(
+        hip: &'static hip_sys::Table,
+        device: i32,
+        blocking: bool,
+    ) -> Result<(ncclComm_t, Arc<Self>)> {
+        Self::start_in(Phase::Deferred, hip, device, blocking)
+    }
+
+    fn start_in(
+        phase: Phase,
+        hip: &'static hip_sys::Table,
+        device: i32,
         blocking: bool,
     ) -> Result<(ncclComm_t, Arc<Self>)> {
         let word = Word::take(hip)?;
         let sequence = word.value();
         let state = State {
-            phase: Phase::Starting,
-            place,
+            phase,
+            place: None,
             jobs: VecDeque::new(),
             is_busy: false,
             sequence,
@@ -193,7 +219,11 @@ impl Comm {
 
     /// Says what a communicator is that was started without a place.
     pub(crate) fn assign(&self, place: Place) {
-        self.lock().place = Some(place);
+        let mut state = self.lock();
+        state.place = Some(place);
+        if state.phase == Phase::Deferred {
+            state.phase = Phase::Starting;
+        }
         self.changed.notify_all();
     }
 
@@ -297,15 +327,21 @@ impl Comm {
     }
 
     /// Remembers memory, and returns a handle, which is never 0.
-    pub(crate) fn register(&self, address: usize) -> usize {
+    pub(crate) fn register(&self, how: Registered) -> usize {
         let mut state = self.lock();
         let handle = state.registered.keys().max().map_or(1, |last| last + 1);
-        state.registered.insert(handle, address);
+        state.registered.insert(handle, how);
         handle
     }
 
-    pub(crate) fn deregister(&self, handle: usize) -> Option<usize> {
-        self.lock().registered.remove(&handle)
+    /// Forgets it. False if it was not registered so.
+    pub(crate) fn deregister(&self, handle: usize, how: Registered) -> bool {
+        let mut state = self.lock();
+        let is_there = state.registered.get(&handle) == Some(&how);
+        if is_there {
+            state.registered.remove(&handle);
+        }
+        is_there
     }
 
     /// The id of what the same ranks make next by `ncclCommShrink`.

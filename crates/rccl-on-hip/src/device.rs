@@ -67,6 +67,18 @@ impl Copies {
         // SAFETY: the caller's promise; the stream is this one's.
         unsafe { hip!(self.hip, hipMemcpyWithStream(to.cast(), from.cast(), bytes, kind, self.stream)) }
     }
+
+    /// As [`copy`](Self::copy), inside the device's memory. AMD's HIP does not wait for such copies by itself.
+    ///
+    /// # Safety
+    /// Both sides hold so many bytes.
+    pub(crate) unsafe fn copy_inside(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result {
+        // SAFETY: the caller's promise; the stream is this one's.
+        unsafe {
+            self.copy(to, from, bytes)?;
+            hip!(self.hip, hipStreamSynchronize(self.stream))
+        }
+    }
 }
 
 impl Drop for Copies {

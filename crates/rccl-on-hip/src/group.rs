@@ -7,7 +7,7 @@ use hip_sys::{hipStream_t, hipStreamCaptureStatus};
 use rccl_sys::ncclResult_t;
 
 use crate::batch::{Batch, Operation};
-use crate::comm::{Comm, current};
+use crate::comm::{Comm, Place, current};
 use crate::error::{Failure, Result, hip};
 use crate::segment::Reason;
 
@@ -22,8 +22,8 @@ pub(crate) struct Submission {
 struct Group {
     depth: u32,
     submissions: Vec<Submission>,
-    /// Communicators that come together.
-    started: Vec<Arc<Comm>>,
+    /// Communicators that come together, and what those are to be that begin with that at the end.
+    started: Vec<(Arc<Comm>, Option<Place>)>,
     failure: Option<Failure>,
 }
 
@@ -47,10 +47,15 @@ pub(crate) fn end() -> Result<ncclResult_t> {
     })?;
     let Some(group) = group else { return Ok(ncclResult_t::ncclSuccess) };
     if let Some(failure) = group.failure {
-        group.started.iter().for_each(|comm| comm.abort());
+        group.started.iter().for_each(|(comm, _)| comm.abort());
         return Err(failure);
     }
-    let status = wait_for(&group.started)?;
+    let begin = |(comm, place): (Arc<Comm>, Option<Place>)| {
+        place.into_iter().for_each(|place| comm.assign(place));
+        comm
+    };
+    let started: Vec<_> = group.started.into_iter().map(begin).collect();
+    let status = wait_for(&started)?;
     launch(group.submissions)?;
     Ok(status)
 }
@@ -73,10 +78,25 @@ pub(crate) fn started(comms: Vec<Arc<Comm>>) -> Result<ncclResult_t> {
         if group.depth == 0 {
             return comms;
         }
-        group.started.extend(comms);
+        group.started.extend(comms.into_iter().map(|comm| (comm, None)));
         Vec::new()
     });
     wait_for(&comms)
+}
+
+/// Has a communicator begin to come together, at the end of the group or now, and waits for it then. Until then nothing of it is in
+/// progress: a thread that makes several ranks may ask.
+pub(crate) fn begin(comm: Arc<Comm>, place: Place) -> Result<ncclResult_t> {
+    let now = GROUP.with_borrow_mut(|group| {
+        if group.depth == 0 {
+            return Some((comm, place));
+        }
+        group.started.push((comm, Some(place)));
+        None
+    });
+    let Some((comm, place)) = now else { return Ok(ncclResult_t::ncclSuccess) };
+    comm.assign(place);
+    wait_for(&[comm])
 }
 
 fn wait_for(comms: &[Arc<Comm>]) -> Result<ncclResult_t> {

@@ -29,8 +29,9 @@
 //! No thread of HIP's and no thread of the program's waits for another rank: a callback only tells, a stream waits for a word in memory, and
 //! whoever waits for others is the rank's own thread. So ranks may share a process, a thread, or a device, and operations of different
 //! communicators may be enqueued in any order. What does wait, as with AMD's RCCL, is the program: who enqueues an operation of one rank and
-//! then blocks until it is done, before the same thread enqueues that of the other, blocks for ever, unless both are in a group; frees of
-//! memory that block until the device is idle count.
+//! then blocks until it is done, before the same thread enqueues that of the other, blocks for ever, unless both are in a group. `hipFree` of
+//! memory that blocks until the device is idle counts; the crate `rccl` keeps memory until its operations are done, so that dropping a
+//! buffer does not.
 //!
 //! Within a communicator, operations run in the order in which they were enqueued, whatever their streams, and it has to be the same for
 //! all ranks. Ranks that call collectives which do not fit together are told so (`ncclInvalidUsage`), where AMD's RCCL hangs or mixes data.
@@ -59,7 +60,6 @@ mod collective;
 mod comm;
 mod device;
 mod error;
-mod float8;
 mod group;
 mod id;
 mod number;
@@ -81,6 +81,7 @@ const NEEDED: &[&str] = &[
     "hipStreamDestroy",
     "hipStreamGetDevice",
     "hipStreamIsCapturing",
+    "hipStreamSynchronize",
     "hipStreamWaitValue64",
 ];
 

@@ -3,11 +3,11 @@
 //! A reduction goes through the ranks in their order, so that the result does not depend on who comes first. Floats of less than 32 bits
 //! are added up as `f32` and rounded once. Integers wrap around.
 
+use float8::Format;
 use half::{bf16, f16};
 use rccl_sys::{ncclDataType_t, ncclRedOp_t};
 
 use crate::error::{Failure, Result};
-use crate::float8::{E4M3, E4M3_FNUZ, E5M2, E5M2_FNUZ, F8};
 
 /// What elements are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +84,27 @@ impl Reduction {
             ncclRedOp_t::ncclAvg => Self::Average,
             _ => return None,
         })
+    }
+}
+
+/// An 8-bit float of one of [`Format::ALL`].
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct F8<const FORMAT: usize>(u8);
+
+const E4M3: usize = 0;
+const E5M2: usize = 1;
+const E4M3_FNUZ: usize = 2;
+const E5M2_FNUZ: usize = 3;
+
+impl<const FORMAT: usize> F8<FORMAT> {
+    fn to_f32(self) -> f32 {
+        // Every number is one of f32, too.
+        Format::ALL[FORMAT].decode(self.0) as f32
+    }
+
+    fn from_f32(value: f32) -> Self {
+        Self(Format::ALL[FORMAT].encode(value.into()))
     }
 }
 
@@ -292,6 +313,23 @@ mod tests {
         assert_eq!(run(Type::I8, Reduction::ScaledSum, &inputs, &[1, 2, 3])[1..], [-39, 21]);
         let inputs: [&[u64]; 2] = [&[u64::MAX], &[3]];
         assert_eq!(run(Type::U64, Reduction::Product, &inputs, &[]), [u64::MAX - 2]);
+    }
+
+    #[test]
+    fn eight_bit_floats_are_those_of_their_names() {
+        for (index, format) in [
+            (E4M3, Format::E4M3),
+            (E5M2, Format::E5M2),
+            (E4M3_FNUZ, Format::E4M3_FNUZ),
+            (E5M2_FNUZ, Format::E5M2_FNUZ),
+        ] {
+            assert_eq!(Format::ALL[index], format);
+        }
+        // 448 + 448 - 448, rounded once: the largest number is no limit on the way.
+        let inputs: [&[u8]; 3] = [&[0x7e], &[0x7e], &[0xfe]];
+        assert_eq!(run(Type::F8E4M3, Reduction::Sum, &inputs, &[]), [0x7e]);
+        let inputs: [&[u8]; 2] = [&[0x40], &[0x40]];
+        assert_eq!(run(Type::F8E4M3Fnuz, Reduction::Sum, &inputs, &[]), [0x48], "1 + 1 is 2");
     }
 
     #[test]

@@ -304,4 +304,46 @@ fn registrations_are_given_back_once() {
         assert_eq!(call!(ncclCommDeregister(comm, handle)), OK);
         assert_eq!(call!(ncclCommDeregister(comm, handle)), ARGUMENT);
     }
+    let mut window = null_mut();
+    assert_eq!(call!(ncclCommWindowRegister(comm, memory, 64, &mut window, 2)), ARGUMENT);
+    assert_eq!(call!(ncclCommWindowRegister(comm, memory, 0, &mut window, 1)), ARGUMENT);
+    assert_eq!(call!(ncclCommWindowRegister(comm, memory, 64, &mut window, 1)), OK);
+    assert_eq!(call!(ncclCommDeregister(comm, window.cast())), ARGUMENT, "a window is no buffer");
+    assert_eq!(call!(ncclCommWindowDeregister(comm, window)), OK);
+    assert_eq!(call!(ncclCommWindowDeregister(comm, window)), ARGUMENT);
+}
+
+#[test]
+fn ranks_that_are_made_in_a_group_begin_at_its_end() {
+    let mut id = ncclUniqueId::default();
+    assert_eq!(call!(ncclGetUniqueId(&mut id)), OK);
+    let mut comms = [null_mut(); 2];
+    let ask = |comm: ncclComm_t| {
+        let mut status = Status::ncclInternalError;
+        assert_eq!(call!(ncclCommGetAsyncError(comm, &mut status)), OK);
+        status
+    };
+    assert_eq!(call!(ncclGroupStart()), OK);
+    for (rank, (device, comm)) in devices().iter().zip(&mut comms).enumerate() {
+        device.make_current().unwrap();
+        let mut config = ncclConfig_t { size: size_of::<ncclConfig_t>(), ..ncclConfig_t::default() };
+        (config.magic, config.blocking) = (0xcafe_beef, 0);
+        assert_eq!(call!(ncclCommInitRankConfig(comm, 2, id, rank as c_int, &mut config)), OK);
+        // A program that waits for this one here, before it makes the next, must not wait for ever.
+        assert_eq!(ask(*comm), OK);
+        assert_eq!(call!(ncclCommCount(*comm, &mut 0)), USAGE);
+    }
+    assert_eq!(call!(ncclGroupEnd()), Status::ncclInProgress);
+    let began = Instant::now();
+    while comms.iter().any(|comm| ask(*comm) == Status::ncclInProgress) {
+        assert!(began.elapsed() < Duration::from_secs(60));
+        std::thread::yield_now();
+    }
+    for comm in comms {
+        let mut count = 0;
+        assert_eq!((ask(comm), call!(ncclCommCount(comm, &mut count)), count), (OK, OK, 2));
+    }
+    for comm in comms {
+        assert_eq!(call!(ncclCommDestroy(comm)), OK);
+    }
 }

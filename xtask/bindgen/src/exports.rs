@@ -1,9 +1,10 @@
-//! Writes the functions that a drop-in for a vendor's library exports: each calls the table's entry.
+//! Writes the functions that a drop-in for a vendor's library exports: a row for each, and a macro that has it call the table's entry.
+
+use std::fmt::Write as _;
 
 use anyhow::Result;
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
-use syn::{FnArg, Pat, ReturnType, Type};
+use quote::quote;
+use syn::{ReturnType, Signature, Type};
 
 use crate::bindings::origin;
 use crate::library::{Calls, DropIn, Library};
@@ -17,59 +18,122 @@ pub(crate) struct Exports {
     pub(crate) other_names: Option<String>,
 }
 
+/// How a function calls the table's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Call {
+    Direct,
+    Observed,
+    Optional,
+}
+
+impl Call {
+    const ALL: [Self; 3] = [Self::Direct, Self::Observed, Self::Optional];
+
+    /// Of a function whose name is `text`.
+    fn of(calls: Calls, text: &str, output: &ReturnType, library: &Library) -> Self {
+        match calls {
+            Calls::Observed => Self::Observed,
+            Calls::Optional(not) if is_status(output, library) && !not.contains(&text) => Self::Optional,
+            Calls::Direct | Calls::Optional(_) => Self::Direct,
+        }
+    }
+
+    /// The name of the macro.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Observed => "observed",
+            Self::Optional => "optional",
+        }
+    }
+
+    /// What a function does, in the macro.
+    fn body(self) -> &'static str {
+        match self {
+            Self::Direct => "unsafe { (crate::table().$name)($($argument),*) }",
+            Self::Observed => {
+                "crate::observe(stringify!($name), unsafe { (crate::table().$name)($($argument),*) })"
+            }
+            Self::Optional => "crate::call(|table| unsafe { (table.$name)($($argument),*) })",
+        }
+    }
+}
+
+/// A function that is exported.
+struct Row<'a> {
+    call: Call,
+    /// Under this name, if that is not its own.
+    symbol: Option<&'a str>,
+    signature: &'a Signature,
+}
+
 /// Writes the functions that a crate exports.
 pub(crate) fn generate(merged: &Merged, drop_in: DropIn) -> Result<Exports> {
     let newest = merged.library.versions.len() - 1;
     let versions = if drop_in.every_version { 0..=newest } else { newest..=newest };
-    let (mut functions, mut other_names) = (TokenStream::new(), TokenStream::new());
+    let (mut functions, mut other_names) = (Vec::new(), Vec::new());
     for function in merged.functions.values() {
         if !versions.clone().any(|version| function.exported.contains(version)) {
             continue;
         }
         let signature = &function.item.sig;
-        let (name, inputs, output) = (&signature.ident, &signature.inputs, &signature.output);
-        let arguments = inputs.iter().filter_map(|input| match input {
-            FnArg::Typed(input) => match &*input.pat {
-                Pat::Ident(argument) => Some(&argument.ident),
-                _ => None,
-            },
-            FnArg::Receiver(_) => None,
-        });
-        let arguments = quote! { #(#arguments),* };
-        let call = quote! { unsafe { (crate::table().#name)(#arguments) } };
-        let text = name.to_string();
-        let body = match drop_in.calls {
-            Calls::Observed => quote! { crate::observe(#text, #call) },
-            Calls::Optional(not) if is_status(output, merged.library) && !not.contains(&text.as_str()) => {
-                quote! { crate::call(|table| unsafe { (table.#name)(#arguments) }) }
-            }
-            Calls::Direct | Calls::Optional(_) => call,
-        };
-        let export = |symbol| {
-            quote! {
-                #[unsafe(no_mangle)]
-                unsafe extern "C" fn #symbol(#inputs) #output {
-                    #body
-                }
-            }
-        };
-        functions.extend(export(name.clone()));
+        let text = signature.ident.to_string();
+        let call = Call::of(drop_in.calls, &text, &signature.output, merged.library);
+        functions.push(Row { call, symbol: None, signature });
         for (symbol, _) in merged.library.other_names.iter().filter(|(_, function)| *function == text) {
-            other_names.extend(export(format_ident!("{symbol}")));
+            other_names.push(Row { call, symbol: Some(symbol), signature });
         }
     }
     let other_names = (!other_names.is_empty()).then(|| file(merged.library, &other_names)).transpose()?;
     Ok(Exports { functions: file(merged.library, &functions)?, other_names })
 }
 
-fn file(library: &Library, functions: &TokenStream) -> Result<String> {
-    let module: syn::Path = syn::parse_str(library.module)?;
-    let file = syn::parse2(quote! {
-        use #module::bindings::*;
+fn file(library: &Library, rows: &[Row<'_>]) -> Result<String> {
+    let mut text = format!("{}use {}::bindings::*;\n", origin(library), library.module);
+    for call in Call::ALL {
+        let rows: Vec<&Row<'_>> = rows.iter().filter(|row| row.call == call).collect();
+        let Some(first) = rows.first() else { continue };
+        let (name, body) = (call.name(), call.body());
+        let (pattern, symbol) = match first.symbol {
+            Some(_) => ("$symbol:ident = $name:ident", "$symbol"),
+            None => ("$name:ident", "$name"),
+        };
+        write!(
+            text,
+            "
+macro_rules! {name} {{
+    ($(fn {pattern}($($argument:ident: $type:ty),*) $(-> $output:ty)?;)*) => {{$(
+        #[unsafe(no_mangle)]
+        unsafe extern \"C\" fn {symbol}($($argument: $type),*) $(-> $output)? {{
+            {body}
+        }}
+    )*}};
+}}
 
-        #functions
-    })?;
-    Ok(format!("{}{}", origin(library), prettyplease::unparse(&file)))
+{name}! {{
+"
+        )?;
+        for row in rows {
+            writeln!(text, "    {}", row.text()?)?;
+        }
+        text.push_str("}\n");
+    }
+    Ok(text)
+}
+
+impl Row<'_> {
+    fn text(&self) -> Result<String> {
+        let Signature { ident, inputs, output, .. } = self.signature;
+        let file = syn::parse2(quote! { unsafe extern "C" { fn #ident(#inputs) #output; } })?;
+        let printed = prettyplease::unparse(&file);
+        // Between the braces, in one line.
+        let lines: Vec<&str> = printed.lines().map(str::trim).collect();
+        let line = lines[1..lines.len() - 1].join(" ").replace("( ", "(").replace(", )", ")");
+        Ok(match self.symbol {
+            Some(symbol) => line.replacen("fn ", &format!("fn {symbol} = "), 1),
+            None => line,
+        })
+    }
 }
 
 /// Whether a function returns the library's status.

@@ -50,10 +50,10 @@ fn in_c(text: &str) -> String {
 fn declarations() -> Vec<Declaration> {
     let source = include_str!("../../src/exports.rs");
     let mut found = Vec::new();
-    for function in source.split("unsafe extern \"C\" fn ").skip(1) {
+    for function in source.split("\n    fn ").skip(1) {
         let (name, rest) = function.split_once('(').expect("a function has arguments");
         let (arguments, rest) = rest.split_once(')').expect("arguments end");
-        let result = rest.split_once('{').expect("a function has a body").0.trim();
+        let result = rest.split_once(';').expect("a function ends").0.trim();
         let result = result.strip_prefix("->").map_or_else(|| "void".to_owned(), in_c);
         let types = arguments.split(',').filter_map(|argument| Some(in_c(argument.split_once(':')?.1)));
         found.push((name.to_owned(), result, types.collect()));

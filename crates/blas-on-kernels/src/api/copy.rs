@@ -25,14 +25,14 @@ struct Block {
 /// Both sides are valid for so many elements at such steps.
 unsafe fn copy<const SLOT: usize>(block: &Block, stream: Option<hipStream_t>) -> Result {
     let &Block { rows, columns, element, from, from_step, to, to_step, kind } = block;
+    if rows == 0 || columns == 0 {
+        return Ok(());
+    }
     if rows < 0 || columns < 0 || element <= 0 || from_step <= 0 || to_step <= 0 {
         return Err(INVALID_SIZE);
     }
     if from_step < rows || to_step < rows {
         return Err(INVALID_SIZE);
-    }
-    if rows == 0 || columns == 0 {
-        return Ok(());
     }
     if from.is_null() || to.is_null() {
         return Err(INVALID_POINTER);

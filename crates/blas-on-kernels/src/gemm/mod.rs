@@ -1,9 +1,12 @@
 //! Products of matrices.
 
-mod fast;
+mod matmul;
+pub(crate) mod tuning;
 
 use rocblas_sys::{rocblas_gemm_algo, rocblas_operation};
 
+pub(crate) use self::matmul::{Epilogue, TYPES, Tile, Way};
+pub use self::matmul::Activation;
 use crate::args::{Args, Operand, Scalar, Type};
 use crate::call::{Call, DeviceOperand, Factor, INVALID_POINTER, INVALID_VALUE, NOT_IMPLEMENTED, Result};
 use crate::checks::{operation, sizes, stored};
@@ -135,13 +138,11 @@ fn kernels(compute: Type) -> Result<[&'static str; 2]> {
 impl Call<'_> {
     /// Enqueues a product that is computed in this type.
     pub(crate) fn product(&mut self, compute: Type, product: &Product) -> Result {
+        if let Some(matmul) = matmul::Matmul::of(product, &Epilogue::NONE, self.gpu.class) {
+            return matmul.enqueue(self);
+        }
         let tiles = ((product.m - 1) / SIDE + 1).saturating_mul((product.n - 1) / SIDE + 1);
         let parts = self.parts(compute, product, tiles);
-        if parts.is_none()
-            && let Some(fast) = fast::Fast::of(product, self.gpu.compute_units as usize)
-        {
-            return fast.enqueue(self);
-        }
         let mut product = *product;
         let [kernel, add] = kernels(compute)?;
         let taken = self.taken;
@@ -237,12 +238,9 @@ fn multiply(call: &mut Call<'_>, args: &Args) -> Result {
     if same && beta.is(1.0) && alpha.is(0.0) {
         return Ok(());
     }
-    if d.at.is_null()
-        || c.at.is_null() && !beta.is(0.0)
-        || !alpha.is(0.0) && (a.at.is_null() || b.at.is_null())
-    {
-        return Err(INVALID_POINTER);
-    }
+    let c_is_there = beta.is(0.0) || !c.at.is_null();
+    let product_is_there = alpha.is(0.0) || !a.at.is_null() && !b.at.is_null();
+    call.operands(!d.at.is_null() && c_is_there && product_is_there)?;
     let matrix = |operand: &Operand, operation| {
         Ok(Matrix::stored(DeviceOperand::new(operand, form)?, operand.step).op(operation))
     };
@@ -265,12 +263,9 @@ pub(crate) fn gemm_ext2(call: &mut Call<'_>, args: &Args, steps: [[i64; 2]; 4]) 
     let beta = factor(call, args.beta)?;
     let alpha = if k == 0 { Factor::of(0.0) } else { factor(call, args.alpha)? };
     let [a, b, c, d] = [args.a, args.b, args.c, args.d];
-    if d.at.is_null()
-        || c.at.is_null() && !beta.is(0.0)
-        || !alpha.is(0.0) && (a.at.is_null() || b.at.is_null())
-    {
-        return Err(INVALID_POINTER);
-    }
+    let c_is_there = beta.is(0.0) || !c.at.is_null();
+    let product_is_there = alpha.is(0.0) || !a.at.is_null() && !b.at.is_null();
+    call.operands(!d.at.is_null() && c_is_there && product_is_there)?;
     let matrix = |operand: &Operand, steps| {
         Ok(Matrix { steps, ..Matrix::stored(DeviceOperand::new(operand, args.form)?, 0) })
     };

@@ -129,6 +129,67 @@ fn bad_arguments_of_vectors_and_triangles_are_refused() {
     assert_eq!(blas.download(&memory), [1.0; 64], "nothing was written");
 }
 
+/// Nobody knows here what factors in device memory are, so that null pointers are no errors there; kernels read what the factors ask for.
+#[test]
+fn factors_in_device_memory_need_no_pointers_where_they_are_zero() {
+    let blas = Blas::new();
+    let memory = blas.upload(&[0.0_f32, 1.0, 5.0, 6.0]);
+    let zero = crate::common::pointer(&memory).cast::<f32>();
+    // SAFETY: the memory has four elements.
+    let (one, y) = unsafe { (zero.add(1), zero.add(2)) };
+    let (t, h) = (blas.table, blas.handle);
+    let null = null_mut::<f32>();
+    let pointers = null_mut::<*mut f32>();
+    let set = |mode| {
+        // SAFETY: the handle is live.
+        assert_eq!(unsafe { (t.rocblas_set_pointer_mode)(h, mode) }, SUCCESS);
+    };
+    set(rocblas_pointer_mode::rocblas_pointer_mode_device);
+    // SAFETY: with these factors, nothing is read or written but what is there.
+    unsafe {
+        assert_eq!((t.rocblas_saxpy)(h, 2, zero, null, 1, null, 1), SUCCESS);
+        assert_eq!((t.rocblas_saxpy_batched)(h, 2, zero, pointers.cast(), 1, pointers.cast(), 1, 3), SUCCESS);
+        assert_eq!((t.rocblas_sgemv)(h, N, 2, 2, zero, null, 2, null, 1, one, null, 1), SUCCESS);
+        assert_eq!((t.rocblas_ssymv)(h, UPPER, 2, zero, null, 2, null, 1, one, null, 1), SUCCESS);
+        assert_eq!((t.rocblas_sger)(h, 2, 2, zero, null, 1, null, 1, null, 2), SUCCESS);
+        assert_eq!((t.rocblas_sspr)(h, UPPER, 2, zero, null, 1, null), SUCCESS);
+        assert_eq!((t.rocblas_sgemm)(h, N, N, 2, 2, 2, zero, null, 2, null, 2, one, null, 2), SUCCESS);
+        assert_eq!((t.rocblas_ssyrk)(h, UPPER, N, 2, 2, zero, null, 2, one, null, 2), SUCCESS);
+        // The factor itself has to be there.
+        assert_eq!((t.rocblas_saxpy)(h, 2, null, null, 1, null, 1), INVALID_POINTER);
+        // y = 0 * y, from memory that is there.
+        assert_eq!((t.rocblas_sgemv)(h, N, 2, 2, zero, null, 2, null, 1, zero, y, 1), SUCCESS);
+    }
+    assert_eq!(blas.download(&memory), [0.0, 1.0, 0.0, 0.0]);
+    set(rocblas_pointer_mode::rocblas_pointer_mode_host);
+    let (host, p) = (1.0_f32, y);
+    // SAFETY: these are refused.
+    unsafe {
+        assert_eq!((t.rocblas_sger)(h, 2, 2, &host, null, 1, p, 1, p, 2), INVALID_POINTER);
+        // A factor of one leaves x as it is, and x has to be there.
+        assert_eq!((t.rocblas_sscal)(h, 2, &host, null, 1), INVALID_POINTER);
+        // No memory holds such a matrix.
+        let beyond = i64::from(i32::MAX) + 1;
+        assert_eq!((t.rocblas_sspr_64)(h, UPPER, beyond, &host, p, 1, p), INVALID_SIZE);
+        // Nothing is copied, whatever else is said.
+        assert_eq!((t.rocblas_set_vector)(0, 0, null_mut(), 0, null_mut(), 0), SUCCESS);
+    }
+}
+
+#[test]
+fn lengths_of_complex_vectors_may_be_computed_in_real_numbers() {
+    let blas = Blas::new();
+    let memory = blas.upload(&[3.0_f32, 4.0, 0.0, 12.0]);
+    let x = crate::common::pointer(&memory);
+    let (c, r) = (rocblas_datatype::rocblas_datatype_f32_c, rocblas_datatype::rocblas_datatype_f32_r);
+    let mut length = 0.0_f32;
+    // SAFETY: there are two complex numbers, and room for the result.
+    let status = unsafe {
+        (blas.table.rocblas_nrm2_ex)(blas.handle, 2, x.cast(), c, 1, (&raw mut length).cast(), r, r)
+    };
+    assert_eq!((status, length), (SUCCESS, 13.0));
+}
+
 #[test]
 fn handles_are_checked() {
     let blas = Blas::new();

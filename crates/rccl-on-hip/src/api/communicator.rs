@@ -6,11 +6,12 @@ use std::ptr::null_mut;
 
 use rccl_sys::{
     ncclComm_t, ncclConfig_t, ncclDataType_t, ncclRedOp_t, ncclResult_t, ncclScalarResidence_t, ncclUniqueId,
+    ncclWindow_t,
 };
 
 use super::{hip_table, place};
 use crate::batch::{Address, Scale};
-use crate::comm::{Comm, Place, Scaled};
+use crate::comm::{Comm, Place, Registered, Scaled};
 use crate::device::Current;
 use crate::error::{Failure, Result, entry, hip, plain};
 use crate::group;
@@ -60,9 +61,9 @@ unsafe fn init(
     let place = Place::new(Id::of(id)?, rank, ranks)?;
     place.id.path()?;
     let hip = hip_table()?;
-    let (handle, started) = Comm::start(hip, Current::device(hip)?, Some(place), blocking)?;
+    let (handle, made) = Comm::defer(hip, Current::device(hip)?, blocking)?;
     *comm = handle;
-    group::started(vec![started]).inspect_err(|_| forget(comm))
+    group::begin(made, place).inspect_err(|_| forget(comm))
 }
 
 /// Ends a communicator that its maker does not get.
@@ -158,7 +159,9 @@ pub(crate) unsafe extern "C" fn ncclCommInitAll(
             for (rank, &device) in devices.iter().enumerate() {
                 let made = Place::new(id.clone(), rank as c_int, count).and_then(|place| {
                     let _current = Current::set(hip, device)?;
-                    Comm::start(hip, device, Some(place), true)
+                    let (handle, comm) = Comm::start(hip, device, true)?;
+                    comm.assign(place);
+                    Ok((handle, comm))
                 });
                 match made {
                     Ok((handle, comm)) => {
@@ -271,7 +274,7 @@ pub(crate) unsafe extern "C" fn ncclCommSplit(
                 parent.split(color, key, None);
                 return Ok(ncclResult_t::ncclSuccess);
             }
-            let (handle, child) = Comm::start(parent.hip, parent.device, None, blocking)?;
+            let (handle, child) = Comm::start(parent.hip, parent.device, blocking)?;
             *new = handle;
             parent.split(color, key, Some(child.clone()));
             group::started(vec![child]).inspect_err(|_| forget(new))
@@ -328,11 +331,37 @@ pub(crate) unsafe extern "C" fn ncclCommShrink(
             let ranks = rest.count_ones() as usize;
             let blocking = if config.is_null() { parent.blocking } else { blocking };
             let place = Place { id, rank, ranks };
-            let (handle, child) = Comm::start(parent.hip, parent.device, Some(place), blocking)?;
+            let (handle, child) = Comm::defer(parent.hip, parent.device, blocking)?;
             *new = handle;
-            group::started(vec![child]).inspect_err(|_| forget(new))
+            group::begin(child, place).inspect_err(|_| forget(new))
         })())
     })
+}
+
+/// # Safety
+/// The place is null or valid for writing.
+unsafe fn register<T>(
+    comm: ncclComm_t,
+    buffer: *mut c_void,
+    size: usize,
+    handle: *mut *mut T,
+    how: Registered,
+) -> Result {
+    let comm = Comm::of(comm)?;
+    // SAFETY: the caller's promise.
+    let handle = unsafe { place(handle, "the place for the handle") }?;
+    if buffer.is_null() || size == 0 {
+        return Err(Failure::argument("there is no memory to register"));
+    }
+    *handle = comm.register(how) as *mut T;
+    Ok(())
+}
+
+fn deregister<T>(comm: ncclComm_t, handle: *mut T, how: Registered) -> Result {
+    match Comm::of(comm)?.deregister(handle as usize, how) {
+        true => Ok(()),
+        false => Err(Failure::argument("nothing is registered so under this handle")),
+    }
 }
 
 /// `ncclCommRegister`: there is nothing to gain from it here; the handle is checked when it is given back.
@@ -342,24 +371,41 @@ pub(crate) unsafe extern "C" fn ncclCommRegister(
     size: usize,
     handle: *mut *mut c_void,
 ) -> ncclResult_t {
-    plain(|| {
-        let comm = Comm::of(comm)?;
-        // SAFETY: the caller passes null or a valid place.
-        let handle = unsafe { place(handle, "handle") }?;
-        if buffer.is_null() || size == 0 {
-            return Err(Failure::argument("there is no memory to register"));
-        }
-        *handle = comm.register(buffer as usize) as *mut c_void;
-        Ok(())
-    })
+    // SAFETY: the caller passes null or a valid place.
+    plain(|| unsafe { register(comm, buffer, size, handle, Registered::Buffer) })
 }
 
 /// `ncclCommDeregister`.
 pub(crate) unsafe extern "C" fn ncclCommDeregister(comm: ncclComm_t, handle: *mut c_void) -> ncclResult_t {
+    plain(|| deregister(comm, handle, Registered::Buffer))
+}
+
+/// `NCCL_WIN_COLL_SYMMETRIC` and the flags' other value.
+const WINDOW: [c_int; 2] = [rccl_sys::NCCL_WIN_DEFAULT as c_int, rccl_sys::NCCL_WIN_COLL_SYMMETRIC as c_int];
+
+/// `ncclCommWindowRegister`: as `ncclCommRegister`. A window changes how AMD's collectives reach the memory, not what they do.
+pub(crate) unsafe extern "C" fn ncclCommWindowRegister(
+    comm: ncclComm_t,
+    buffer: *mut c_void,
+    size: usize,
+    window: *mut ncclWindow_t,
+    flags: c_int,
+) -> ncclResult_t {
     plain(|| {
-        let found = Comm::of(comm)?.deregister(handle as usize);
-        found.map(drop).ok_or_else(|| Failure::argument("nothing is registered under this handle"))
+        if !WINDOW.contains(&flags) {
+            return Err(Failure::argument(format!("flags {flags}")));
+        }
+        // SAFETY: the caller passes null or a valid place.
+        unsafe { register(comm, buffer, size, window, Registered::Window) }
     })
+}
+
+/// `ncclCommWindowDeregister`.
+pub(crate) unsafe extern "C" fn ncclCommWindowDeregister(
+    comm: ncclComm_t,
+    window: ncclWindow_t,
+) -> ncclResult_t {
+    plain(|| deregister(comm, window, Registered::Window))
 }
 
 /// `ncclRedOpCreatePreMulSum`.

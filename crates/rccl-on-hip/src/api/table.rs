@@ -24,7 +24,8 @@ functions! {
     communicator:
         ncclCommAbort ncclCommCount ncclCommCuDevice ncclCommDeregister ncclCommDestroy ncclCommFinalize
         ncclCommGetAsyncError ncclCommInitAll ncclCommInitRank ncclCommInitRankConfig ncclCommInitRankScalable
-        ncclCommRegister ncclCommShrink ncclCommSplit ncclCommUserRank ncclRedOpCreatePreMulSum ncclRedOpDestroy;
+        ncclCommRegister ncclCommShrink ncclCommSplit ncclCommUserRank ncclCommWindowDeregister ncclCommWindowRegister
+        ncclRedOpCreatePreMulSum ncclRedOpDestroy;
     general:
         ncclGetErrorString ncclGetLastError ncclGetUniqueId ncclGetVersion ncclMemAlloc ncclMemFree
         ncclResetDebugInit;

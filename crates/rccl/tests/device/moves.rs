@@ -1,9 +1,9 @@
 //! Operations that move elements and change none.
 
 use hip::DeviceBuffer;
-use rccl::Group;
+use rccl::{Communicator, Error, Group, Op};
 
-use crate::common::{Rank, rank, ranks};
+use crate::common::{LONG, Rank, rank, ranks};
 
 /// Elements of which each says who had it, for whom, and where.
 fn marked(from: usize, to: usize, count: usize) -> Vec<u32> {
@@ -159,6 +159,34 @@ fn a_communicator_is_split_by_color_and_key() {
     }
     group.launch().unwrap();
     ranks[0].read(&buffers[0]);
+}
+
+#[test]
+fn a_communicator_is_shrunk() {
+    let Some(ranks) = ranks(4) else { return };
+    let comms: Vec<_> = [0, 2, 3].map(|at: usize| ranks[at].comm.clone()).into();
+    for (without, what) in
+        [(vec![], "none"), (vec![1, 1], "twice"), (vec![4], "no rank"), (vec![1, 2], "itself")]
+    {
+        let refused = Communicator::shrink_all(&comms, &without);
+        assert!(matches!(refused, Err(Error::Size { .. } | Error::Rank { .. })), "{what}: {refused:?}");
+    }
+    let shrunk = Communicator::shrink_all(&comms, &[1]).unwrap();
+    let streams: Vec<_> = shrunk.iter().map(|comm| comm.device().stream().unwrap()).collect();
+    let mut sums = Vec::new();
+    for (at, (comm, stream)) in shrunk.iter().zip(&streams).enumerate() {
+        assert_eq!((comm.rank().unwrap(), comm.size().unwrap()), (at, 3));
+        sums.push(DeviceBuffer::from_slice(stream, &vec![1_u32 << at; 1000]).unwrap());
+    }
+    let mut group = Group::new();
+    for ((comm, stream), sum) in shrunk.iter().zip(&streams).zip(&mut sums) {
+        group.all_reduce_in_place(comm, stream, sum, Op::Sum).unwrap();
+    }
+    group.launch().unwrap();
+    for ((comm, stream), sum) in shrunk.iter().zip(&streams).zip(&sums) {
+        comm.wait(stream, LONG).unwrap();
+        assert_eq!(sum.to_vec(stream).unwrap(), [7; 1000]);
+    }
 }
 
 #[test]

@@ -30,10 +30,20 @@ pub(crate) enum Phase {
     Group,
     /// Before it divides the communicator with the others.
     Split,
+    /// Between operations; the others go on without it.
+    Shrink,
 }
 
-const PHASES: [Phase; 7] =
-    [Phase::Exchange, Phase::Init, Phase::Joined, Phase::Idle, Phase::Collective, Phase::Group, Phase::Split];
+const PHASES: [Phase; 8] = [
+    Phase::Exchange,
+    Phase::Init,
+    Phase::Joined,
+    Phase::Idle,
+    Phase::Collective,
+    Phase::Group,
+    Phase::Split,
+    Phase::Shrink,
+];
 
 /// Who dies when.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,8 +88,9 @@ fn dies(phase: Phase) {
     // AMD's RCCL takes half a minute to start.
     let is_virtual = !std::env::var(hip::uri::DEVICE_VARIABLE).is_ok_and(|uri| uri.starts_with("amdgpu"));
     let cases = if is_virtual { 2 } else { 1 };
-    let mut runner =
-        TestRunner::new(ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() });
+    let config =
+        ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 0, ..ProptestConfig::default() };
+    let mut runner = TestRunner::new(config);
     let run = runner.run(&plans, |(size, rank, delay, count)| {
         let plan = Plan { phase, rank: rank.index(size), delay, count };
         let began = Instant::now();
@@ -127,4 +138,9 @@ fn in_a_group() {
 #[test]
 fn before_a_split() {
     dies(Phase::Split);
+}
+
+#[test]
+fn and_the_others_go_on_without_it() {
+    dies(Phase::Shrink);
 }

@@ -103,13 +103,16 @@ fn killed(launch: &Launch, device: &Device, plan: &Plan) {
         Err(error) => error,
         Ok(rank) => {
             println!("ready");
-            if dies && matches!(plan.phase, Phase::Idle | Phase::Split) {
+            if dies && matches!(plan.phase, Phase::Idle | Phase::Split | Phase::Shrink) {
                 die_after(delay);
             }
             if dies {
                 std::thread::spawn(move || die_after(delay));
             }
             let began = Instant::now();
+            if plan.phase == Phase::Shrink {
+                go_on_without(&rank, plan);
+            }
             let error = work(&rank, plan).unwrap_err();
             // Until it is dead.
             assert!(!dies, "{error}");
@@ -131,6 +134,27 @@ fn killed(launch: &Launch, device: &Device, plan: &Plan) {
     let in_launch = plan.phase == Phase::Exchange && matches!(error, Error::Launch(_));
     assert!(in_time || in_launch, "{error:?}");
     println!("noticed: {error}");
+}
+
+/// Notices that a rank is dead, and makes a communicator of the rest.
+fn go_on_without(rank: &Rank, plan: &Plan) {
+    let mut sum = rank.buffer(&vec![1_u32; plan.count]);
+    rank.comm.all_reduce_in_place(&rank.stream, &mut sum, Op::Sum).unwrap();
+    let began = Instant::now();
+    let failed = loop {
+        match rank.comm.check() {
+            Ok(()) => assert!(began.elapsed() < LONG, "nobody is dead"),
+            Err(error) => break error,
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert!(matches!(failed, Error::Failed { .. }), "{failed}");
+    let size = rank.comm.size().unwrap() - 1;
+    let rest = self::rank(rank.comm.shrink(&[plan.rank]).unwrap());
+    assert_eq!(rest.comm.size().unwrap(), size);
+    let mut sum = rest.buffer(&vec![1_u32; plan.count]);
+    rest.comm.all_reduce_in_place(&rest.stream, &mut sum, Op::Sum).unwrap();
+    assert!(rest.read(&sum).iter().all(|sum| *sum == size as u32));
 }
 
 /// Makes the rank; the one that dies in the meantime does so.

@@ -3,151 +3,36 @@
 use num_complex::{Complex32, Complex64};
 use rocblas_sys::rocblas_operation;
 
-use super::{Address, Call, Operand};
-use crate::error::Result;
-
-/// `y = alpha op(A) x + beta y`.
-pub(crate) trait Gemv: Sized {
-    /// # Safety
-    /// As the function asks.
-    unsafe fn gemv(
-        call: &Call<'_>,
-        trans: rocblas_operation,
-        m: i64,
-        n: i64,
-        alpha: Address,
-        a: &Operand,
-        x: &Operand,
-        beta: Address,
-        y: &Operand,
-    ) -> Result<()>;
+routine! {
+    /// `y = alpha op(A) x + beta y`.
+    pub(crate) trait Gemv: six gemv(val trans: rocblas_operation, int m, int n, ptr alpha, at a, at x, ptr beta, at y, batch);
+    f32: rocblas_sgemv rocblas_sgemv_64 rocblas_sgemv_batched rocblas_sgemv_batched_64 rocblas_sgemv_strided_batched rocblas_sgemv_strided_batched_64;
+    f64: rocblas_dgemv rocblas_dgemv_64 rocblas_dgemv_batched rocblas_dgemv_batched_64 rocblas_dgemv_strided_batched rocblas_dgemv_strided_batched_64;
+    Complex32: rocblas_cgemv rocblas_cgemv_64 rocblas_cgemv_batched rocblas_cgemv_batched_64 rocblas_cgemv_strided_batched rocblas_cgemv_strided_batched_64;
+    Complex64: rocblas_zgemv rocblas_zgemv_64 rocblas_zgemv_batched rocblas_zgemv_batched_64 rocblas_zgemv_strided_batched rocblas_zgemv_strided_batched_64;
 }
 
-macro_rules! gemv {
-    ($type:ident, $one:ident, $one_64:ident, $many:ident, $many_64:ident, $strided:ident, $strided_64:ident) => {
-        impl Gemv for $type {
-            unsafe fn gemv(call: &Call<'_>, trans: rocblas_operation, m: i64, n: i64, alpha: Address, a: &Operand, x: &Operand, beta: Address, y: &Operand) -> Result<()> {
-                // SAFETY: the caller vouches for all of it.
-                unsafe {
-                    six!(call: $one $one_64 $many $many_64 $strided $strided_64; val trans, int m, int n, ptr alpha, at a, at x, ptr beta, at y, batch)
-                }
-            }
-        }
-    };
-}
-gemv! { f32, rocblas_sgemv, rocblas_sgemv_64, rocblas_sgemv_batched, rocblas_sgemv_batched_64,
-rocblas_sgemv_strided_batched, rocblas_sgemv_strided_batched_64 }
-gemv! { f64, rocblas_dgemv, rocblas_dgemv_64, rocblas_dgemv_batched, rocblas_dgemv_batched_64,
-rocblas_dgemv_strided_batched, rocblas_dgemv_strided_batched_64 }
-gemv! { Complex32, rocblas_cgemv, rocblas_cgemv_64, rocblas_cgemv_batched, rocblas_cgemv_batched_64,
-rocblas_cgemv_strided_batched, rocblas_cgemv_strided_batched_64 }
-gemv! { Complex64, rocblas_zgemv, rocblas_zgemv_64, rocblas_zgemv_batched, rocblas_zgemv_batched_64,
-rocblas_zgemv_strided_batched, rocblas_zgemv_strided_batched_64 }
-
-/// `y = alpha op(A) x + beta y`, with a band matrix.
-pub trait Gbmv: Sized {
-    /// # Safety
-    /// As the function asks.
-    unsafe fn gbmv(
-        call: &Call<'_>,
-        trans: rocblas_operation,
-        m: i64,
-        n: i64,
-        kl: i64,
-        ku: i64,
-        alpha: Address,
-        a: &Operand,
-        x: &Operand,
-        beta: Address,
-        y: &Operand,
-    ) -> Result<()>;
+routine! {
+    /// `y = alpha op(A) x + beta y`, with a band matrix.
+    pub trait Gbmv: six gbmv(val trans: rocblas_operation, int m, int n, int kl, int ku, ptr alpha, at a, at x, ptr beta, at y, batch);
+    f32: rocblas_sgbmv rocblas_sgbmv_64 rocblas_sgbmv_batched rocblas_sgbmv_batched_64 rocblas_sgbmv_strided_batched rocblas_sgbmv_strided_batched_64;
+    f64: rocblas_dgbmv rocblas_dgbmv_64 rocblas_dgbmv_batched rocblas_dgbmv_batched_64 rocblas_dgbmv_strided_batched rocblas_dgbmv_strided_batched_64;
+    Complex32: rocblas_cgbmv rocblas_cgbmv_64 rocblas_cgbmv_batched rocblas_cgbmv_batched_64 rocblas_cgbmv_strided_batched rocblas_cgbmv_strided_batched_64;
+    Complex64: rocblas_zgbmv rocblas_zgbmv_64 rocblas_zgbmv_batched rocblas_zgbmv_batched_64 rocblas_zgbmv_strided_batched rocblas_zgbmv_strided_batched_64;
 }
 
-macro_rules! gbmv {
-    ($type:ident, $one:ident, $one_64:ident, $many:ident, $many_64:ident, $strided:ident, $strided_64:ident) => {
-        impl Gbmv for $type {
-            unsafe fn gbmv(call: &Call<'_>, trans: rocblas_operation, m: i64, n: i64, kl: i64, ku: i64, alpha: Address, a: &Operand, x: &Operand, beta: Address, y: &Operand) -> Result<()> {
-                // SAFETY: the caller vouches for all of it.
-                unsafe {
-                    six!(call: $one $one_64 $many $many_64 $strided $strided_64; val trans, int m, int n, int kl, int ku, ptr alpha, at a, at x, ptr beta, at y, batch)
-                }
-            }
-        }
-    };
-}
-gbmv! { f32, rocblas_sgbmv, rocblas_sgbmv_64, rocblas_sgbmv_batched, rocblas_sgbmv_batched_64,
-rocblas_sgbmv_strided_batched, rocblas_sgbmv_strided_batched_64 }
-gbmv! { f64, rocblas_dgbmv, rocblas_dgbmv_64, rocblas_dgbmv_batched, rocblas_dgbmv_batched_64,
-rocblas_dgbmv_strided_batched, rocblas_dgbmv_strided_batched_64 }
-gbmv! { Complex32, rocblas_cgbmv, rocblas_cgbmv_64, rocblas_cgbmv_batched, rocblas_cgbmv_batched_64,
-rocblas_cgbmv_strided_batched, rocblas_cgbmv_strided_batched_64 }
-gbmv! { Complex64, rocblas_zgbmv, rocblas_zgbmv_64, rocblas_zgbmv_batched, rocblas_zgbmv_batched_64,
-rocblas_zgbmv_strided_batched, rocblas_zgbmv_strided_batched_64 }
-
-/// `A = alpha x yᵀ + A`.
-pub trait Ger: Sized {
-    /// # Safety
-    /// As the function asks.
-    unsafe fn ger(
-        call: &Call<'_>,
-        m: i64,
-        n: i64,
-        alpha: Address,
-        x: &Operand,
-        y: &Operand,
-        a: &Operand,
-    ) -> Result<()>;
+routine! {
+    /// `A = alpha x yᵀ + A`.
+    pub trait Ger: six ger(int m, int n, ptr alpha, at x, at y, at a, batch);
+    f32: rocblas_sger rocblas_sger_64 rocblas_sger_batched rocblas_sger_batched_64 rocblas_sger_strided_batched rocblas_sger_strided_batched_64;
+    f64: rocblas_dger rocblas_dger_64 rocblas_dger_batched rocblas_dger_batched_64 rocblas_dger_strided_batched rocblas_dger_strided_batched_64;
+    Complex32: rocblas_cgeru rocblas_cgeru_64 rocblas_cgeru_batched rocblas_cgeru_batched_64 rocblas_cgeru_strided_batched rocblas_cgeru_strided_batched_64;
+    Complex64: rocblas_zgeru rocblas_zgeru_64 rocblas_zgeru_batched rocblas_zgeru_batched_64 rocblas_zgeru_strided_batched rocblas_zgeru_strided_batched_64;
 }
 
-macro_rules! ger {
-    ($type:ident, $one:ident, $one_64:ident, $many:ident, $many_64:ident, $strided:ident, $strided_64:ident) => {
-        impl Ger for $type {
-            unsafe fn ger(call: &Call<'_>, m: i64, n: i64, alpha: Address, x: &Operand, y: &Operand, a: &Operand) -> Result<()> {
-                // SAFETY: the caller vouches for all of it.
-                unsafe {
-                    six!(call: $one $one_64 $many $many_64 $strided $strided_64; int m, int n, ptr alpha, at x, at y, at a, batch)
-                }
-            }
-        }
-    };
+routine! {
+    /// `A = alpha x yᴴ + A`.
+    pub trait Gerc: six gerc(int m, int n, ptr alpha, at x, at y, at a, batch);
+    Complex32: rocblas_cgerc rocblas_cgerc_64 rocblas_cgerc_batched rocblas_cgerc_batched_64 rocblas_cgerc_strided_batched rocblas_cgerc_strided_batched_64;
+    Complex64: rocblas_zgerc rocblas_zgerc_64 rocblas_zgerc_batched rocblas_zgerc_batched_64 rocblas_zgerc_strided_batched rocblas_zgerc_strided_batched_64;
 }
-ger! { f32, rocblas_sger, rocblas_sger_64, rocblas_sger_batched, rocblas_sger_batched_64,
-rocblas_sger_strided_batched, rocblas_sger_strided_batched_64 }
-ger! { f64, rocblas_dger, rocblas_dger_64, rocblas_dger_batched, rocblas_dger_batched_64,
-rocblas_dger_strided_batched, rocblas_dger_strided_batched_64 }
-ger! { Complex32, rocblas_cgeru, rocblas_cgeru_64, rocblas_cgeru_batched, rocblas_cgeru_batched_64,
-rocblas_cgeru_strided_batched, rocblas_cgeru_strided_batched_64 }
-ger! { Complex64, rocblas_zgeru, rocblas_zgeru_64, rocblas_zgeru_batched, rocblas_zgeru_batched_64,
-rocblas_zgeru_strided_batched, rocblas_zgeru_strided_batched_64 }
-
-/// `A = alpha x yᴴ + A`.
-pub trait Gerc: Sized {
-    /// # Safety
-    /// As the function asks.
-    unsafe fn gerc(
-        call: &Call<'_>,
-        m: i64,
-        n: i64,
-        alpha: Address,
-        x: &Operand,
-        y: &Operand,
-        a: &Operand,
-    ) -> Result<()>;
-}
-
-macro_rules! gerc {
-    ($type:ident, $one:ident, $one_64:ident, $many:ident, $many_64:ident, $strided:ident, $strided_64:ident) => {
-        impl Gerc for $type {
-            unsafe fn gerc(call: &Call<'_>, m: i64, n: i64, alpha: Address, x: &Operand, y: &Operand, a: &Operand) -> Result<()> {
-                // SAFETY: the caller vouches for all of it.
-                unsafe {
-                    six!(call: $one $one_64 $many $many_64 $strided $strided_64; int m, int n, ptr alpha, at x, at y, at a, batch)
-                }
-            }
-        }
-    };
-}
-gerc! { Complex32, rocblas_cgerc, rocblas_cgerc_64, rocblas_cgerc_batched, rocblas_cgerc_batched_64,
-rocblas_cgerc_strided_batched, rocblas_cgerc_strided_batched_64 }
-gerc! { Complex64, rocblas_zgerc, rocblas_zgerc_64, rocblas_zgerc_batched, rocblas_zgerc_batched_64,
-rocblas_zgerc_strided_batched, rocblas_zgerc_strided_batched_64 }

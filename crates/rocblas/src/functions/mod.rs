@@ -6,7 +6,7 @@
 //!
 //! | argument | stands for |
 //! |---|---|
-//! | `val x` | an enum |
+//! | `val x` | an enum; `val x: type` where a [`routine`] is written |
 //! | `int n` | a size |
 //! | `ptr alpha` | a scalar or result, where the pointer mode says |
 //! | `at x` | a vector or matrix: its address, leading dimension or increment, and in strided batches its stride |
@@ -176,6 +176,9 @@ macro_rules! invoke {
 
 /// Calls that one of six functions that is meant.
 macro_rules! six {
+    ($call:ident: $($function:ident)*; [$($list:tt)*]) => {
+        six!($call: $($function)*; $($list)*)
+    };
     ($call:ident: $one:ident $one_64:ident $many:ident $many_64:ident $strided:ident $strided_64:ident; $($list:tt)*) => {
         match ($call.form, $call.wide) {
             (crate::functions::Form::One, false) => invoke!($call $one one [] $($list)*),
@@ -190,6 +193,9 @@ macro_rules! six {
 
 /// Calls that one of three functions that is meant, of a routine whose sizes have 32 bits.
 macro_rules! three {
+    ($call:ident: $($function:ident)*; [$($list:tt)*]) => {
+        three!($call: $($function)*; $($list)*)
+    };
     ($call:ident: $one:ident $many:ident $strided:ident; $($list:tt)*) => {
         match ($call.form, $call.wide) {
             (_, true) => Err($call.too_large(stringify!($one))),
@@ -202,6 +208,9 @@ macro_rules! three {
 
 /// Calls that one of the four functions of a routine for batches that is meant: one operation is a batch of one.
 macro_rules! four {
+    ($call:ident: $($function:ident)*; [$($list:tt)*]) => {
+        four!($call: $($function)*; $($list)*)
+    };
     ($call:ident: $many:ident $many_64:ident $strided:ident $strided_64:ident; $($list:tt)*) => {
         match ($call.form, $call.wide) {
             (crate::functions::Form::Many, false) => invoke!($call $many many [] $($list)*),
@@ -214,12 +223,70 @@ macro_rules! four {
 
 /// Calls the one function of a routine that has no batches and sizes of 32 bits.
 macro_rules! single {
+    ($call:ident: $($function:ident)*; [$($list:tt)*]) => {
+        single!($call: $($function)*; $($list)*)
+    };
     ($call:ident: $one:ident; $($list:tt)*) => {
         match ($call.form, $call.wide) {
             (_, true) => Err($call.too_large(stringify!($one))),
             (crate::functions::Form::One, _) => invoke!($call $one one [] $($list)*),
             _ => Err(Error::Batched { function: stringify!($one) }),
         }
+    };
+}
+
+/// Writes a routine: its trait, and the implementation for each of its types, which calls one of the functions of that.
+macro_rules! routine {
+    (
+        $(#[$doc:meta])* $visibility:vis trait $trait:ident: $calls:ident $name:ident($($list:tt)*);
+        $($type:ident: $($function:ident)*;)*
+    ) => {
+        routine! {
+            @arguments call [$(#[$doc])* $visibility $trait $calls $name] [$([$type: $($function)*])*]
+            [call: &crate::functions::Call<'_>] [] $($list)*
+        }
+    };
+    // What each argument is to the trait, and to the call.
+    (@arguments $call:ident $what:tt $rows:tt [$($typed:tt)*] [$($list:tt)*] val $x:ident: $type:ty $(, $($rest:tt)*)?) => {
+        routine! { @arguments $call $what $rows [$($typed)*, $x: $type] [$($list)* val $x,] $($($rest)*)? }
+    };
+    (@arguments $call:ident $what:tt $rows:tt [$($typed:tt)*] [$($list:tt)*] int $x:ident $(, $($rest:tt)*)?) => {
+        routine! { @arguments $call $what $rows [$($typed)*, $x: i64] [$($list)* int $x,] $($($rest)*)? }
+    };
+    (@arguments $call:ident $what:tt $rows:tt [$($typed:tt)*] [$($list:tt)*] ptr $x:ident $(, $($rest:tt)*)?) => {
+        routine! {
+            @arguments $call $what $rows [$($typed)*, $x: crate::functions::Address] [$($list)* ptr $x,] $($($rest)*)?
+        }
+    };
+    (@arguments $call:ident $what:tt $rows:tt [$($typed:tt)*] [$($list:tt)*] batch $(, $($rest:tt)*)?) => {
+        routine! { @arguments $call $what $rows [$($typed)*] [$($list)* batch,] $($($rest)*)? }
+    };
+    (@arguments $call:ident $what:tt $rows:tt [$($typed:tt)*] [$($list:tt)*] $kind:ident $x:ident $(, $($rest:tt)*)?) => {
+        routine! {
+            @arguments $call $what $rows [$($typed)*, $x: &crate::functions::Operand] [$($list)* $kind $x,] $($($rest)*)?
+        }
+    };
+    (@arguments $call:ident $what:tt $rows:tt [$($typed:tt)*] $list:tt) => {
+        routine! { @items $call $what $rows ($($typed)*) $list }
+    };
+    (
+        @items $call:ident [$(#[$doc:meta])* $visibility:vis $trait:ident $calls:ident $name:ident]
+        [$([$type:ident: $($function:ident)*])*] $typed:tt $list:tt
+    ) => {
+        $(#[$doc])*
+        $visibility trait $trait: Sized {
+            /// # Safety
+            /// As the function asks.
+            unsafe fn $name $typed -> crate::error::Result<()>;
+        }
+        $(
+            impl $trait for $type {
+                unsafe fn $name $typed -> crate::error::Result<()> {
+                    // SAFETY: the caller vouches for all of it.
+                    unsafe { $calls!($call: $($function)*; $list) }
+                }
+            }
+        )*
     };
 }
 

@@ -61,7 +61,11 @@ where
         }
     }
     let got = c_layout.elements(&bench.download(&in_c)).remove(0);
-    let product = a.times(&b).scaled(alpha.get());
+    // Nothing is added up where there is no depth or no factor.
+    let product = match k == 0 || alpha.get() == C::default() {
+        true => Dense::of(m, n, |_, _| C::default()),
+        false => a.times(&b).scaled(alpha.get()),
+    };
     let expected = if beta.get() == C::default() { product } else { product.plus(&c.scaled(beta.get())) };
     // What f16 computes in is as precise as it is.
     let terms = if D::EPSILON > 1e-4 && T::EPSILON > 1e-4 && compute != Some(Compute::F16) { 1 } else { k };
@@ -119,6 +123,46 @@ fn sizes_across_tiles<T: Scalar + Value>(bench: &Bench) {
 #[test]
 fn sizes_around_tiles_and_none() {
     for_scalars!(sizes_across_tiles);
+}
+
+/// Sizes from 0 to 300 of which the model can compute as many, odd strides, special factors.
+fn generated_sizes<T: Scalar + Value>(bench: &Bench) {
+    const MOST: usize = 1 << 18;
+    let mut random = Random::new(5);
+    let factors = [0.0, 1.0, -1.0, f64::NAN, 0.375].map(|factor| C::new(factor, 0.0));
+    for _ in 0..12 {
+        let mut sizes = [0; 3];
+        let mut room = MOST;
+        let first = random.below(3);
+        for place in [first, (first + 1) % 3, (first + 2) % 3] {
+            sizes[place] = random.below(room.min(300) + 1);
+            room /= sizes[place].max(1);
+        }
+        let orders = (random.choose(&ORDERS), random.choose(&ORDERS), random.choose(&ORDERS));
+        let turns = (random.choose(&Turn::ALL), random.choose(&Turn::ALL));
+        let (factors, gap) = ((random.choose(&factors), random.choose(&factors)), 1 + 2 * random.below(20));
+        let case = Case { sizes: sizes.into(), orders, turns, factors, gap };
+        check::<T, T>(bench, &mut random, &case, None);
+    }
+}
+
+#[test]
+fn generated_sizes_strides_and_factors() {
+    for_scalars!(generated_sizes);
+}
+
+#[test]
+fn without_a_factor_nothing_is_read() {
+    let bench = Bench::open();
+    let layout = matrix(Order::RowMajor, 70, 70, 0);
+    let nan = bench.upload(&vec![f64::NAN; 4900]);
+    let nan = Matrix::new(&nan, layout).unwrap();
+    let (zero, two) = (bench.upload(&[0.0_f64]), bench.upload(&[2.0_f64]));
+    let mut c = bench.upload(&vec![3.0_f64; 4900]);
+    let mut view = MatrixMut::new(&mut c, layout).unwrap();
+    bench.blas.gemm(&nan, &nan, &mut view).alpha(0.0).beta(2.0).run().unwrap();
+    bench.blas.gemm(&nan, &nan, &mut view).factors_from(&zero, &two).run().unwrap();
+    assert_eq!(bench.download(&c), vec![12.0; 4900]);
 }
 
 #[test]

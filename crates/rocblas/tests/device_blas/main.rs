@@ -7,6 +7,7 @@ mod gemm;
 mod general;
 mod level3;
 mod rotations;
+mod streams;
 mod symmetric;
 mod triangular;
 mod vectors;

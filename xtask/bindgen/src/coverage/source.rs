@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use proc_macro2::{Group, TokenStream, TokenTree};
-use syn::{Attribute, Item, Meta, Token, Visibility, punctuated::Punctuated};
+use syn::parse::{Parse, ParseStream};
+use syn::{
+    Attribute, Ident, Item, Meta, Token, Visibility, parenthesized, parse_quote, punctuated::Punctuated,
+};
 
 /// Index of a module of a crate; the root is 0.
 pub(super) type ModuleId = usize;
@@ -101,7 +104,8 @@ impl Crate {
     }
 }
 
-/// Adds the items that the module's own simple macros write: those that take identifiers, types of one name and literals, and nothing else.
+/// Adds the items that macros write: the module's own simple ones, which take identifiers, types of one name and literals, and nothing else;
+/// and [`ROUTINE`], which is known here.
 fn expand(items: Vec<Item>) -> Vec<Item> {
     let mut rules: BTreeMap<String, (Vec<String>, TokenStream)> = BTreeMap::new();
     let mut expanded = Vec::new();
@@ -111,6 +115,10 @@ fn expand(items: Vec<Item>) -> Vec<Item> {
                 if let Some(rule) = rule_of(item.mac.tokens.clone()) {
                     rules.insert(name.to_string(), rule);
                 }
+            } else if item.mac.path.is_ident(ROUTINE)
+                && let Ok(routine) = syn::parse2::<Routine>(item.mac.tokens.clone())
+            {
+                expanded.extend(routine.items());
             } else if let Some((parameters, body)) =
                 item.mac.path.get_ident().and_then(|n| rules.get(&n.to_string()))
                 && let Some(arguments) = arguments(item.mac.tokens.clone())
@@ -124,6 +132,68 @@ fn expand(items: Vec<Item>) -> Vec<Item> {
         expanded.push(item);
     }
     expanded
+}
+
+/// The macro of the crate `rocblas` that writes a trait and its implementations, each of which calls functions by another macro.
+const ROUTINE: &str = "routine";
+
+/// What stands in [`ROUTINE`]: `trait Gemm: six gemm(…); f32: rocblas_sgemm …; f64: …;`
+struct Routine {
+    visibility: Visibility,
+    name: Ident,
+    calls: Ident,
+    method: Ident,
+    /// The types, with the functions that are called for each.
+    rows: Vec<(Ident, Vec<Ident>)>,
+}
+
+impl Parse for Routine {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        Attribute::parse_outer(input)?;
+        let visibility = input.parse()?;
+        input.parse::<Token![trait]>()?;
+        let name = input.parse()?;
+        input.parse::<Token![:]>()?;
+        let (calls, method) = (input.parse()?, input.parse()?);
+        let list;
+        parenthesized!(list in input);
+        list.parse::<TokenStream>()?;
+        input.parse::<Token![;]>()?;
+        let mut rows = Vec::new();
+        while !input.is_empty() {
+            let kind = input.parse()?;
+            input.parse::<Token![:]>()?;
+            let mut functions = Vec::new();
+            while !input.peek(Token![;]) {
+                functions.push(input.parse()?);
+            }
+            input.parse::<Token![;]>()?;
+            rows.push((kind, functions));
+        }
+        Ok(Self { visibility, name, calls, method, rows })
+    }
+}
+
+impl Routine {
+    /// What the macro writes, as far as calls go.
+    fn items(&self) -> Vec<Item> {
+        let Self { visibility, name, calls, method, rows } = self;
+        let mut items: Vec<Item> = vec![parse_quote! {
+            #visibility trait #name: Sized {
+                unsafe fn #method(call: &Call<'_>) -> Result<()>;
+            }
+        }];
+        items.extend(rows.iter().map(|(kind, functions)| -> Item {
+            parse_quote! {
+                impl #name for #kind {
+                    unsafe fn #method(call: &Call<'_>) -> Result<()> {
+                        unsafe { #calls!(call: #(#functions)*;) }
+                    }
+                }
+            }
+        }));
+        items
+    }
 }
 
 /// What a parameter of a simple macro may be.
@@ -268,5 +338,28 @@ mod tests {
         assert_eq!(items.iter().filter(|item| !matches!(item, Item::Macro(_))).count(), 1);
         let written = items.iter().find(|item| matches!(item, Item::Impl(_))).unwrap();
         assert_eq!(written.to_token_stream().to_string(), expected.to_token_stream().to_string());
+    }
+
+    #[test]
+    fn routines_are_expanded() {
+        let parsed = Crate::parse(
+            "routine! {
+                 /// Doc.
+                 pub trait Dot: six dot(val t: Trans, int n, at x, batch);
+                 f32: rocblas_sdot rocblas_sdot_64;
+                 f64: rocblas_ddot;
+             }
+             routine!(something else);",
+        );
+        let items = &parsed.modules[0].items;
+        let written: Vec<String> = items
+            .iter()
+            .filter(|item| matches!(item, Item::Impl(_)))
+            .map(|item| item.to_token_stream().to_string())
+            .collect();
+        assert_eq!(written.len(), 2);
+        assert!(written[0].contains("impl Dot for f32") && written[0].contains("rocblas_sdot rocblas_sdot_64"));
+        assert!(written[1].contains("impl Dot for f64") && written[1].contains("six ! (call : rocblas_ddot ;)"));
+        assert!(items.iter().any(|item| matches!(item, Item::Trait(item) if item.ident == "Dot")));
     }
 }

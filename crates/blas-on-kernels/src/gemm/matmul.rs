@@ -1,0 +1,287 @@
+//! Products of real matrices by the kernels with matrix instructions.
+
+use std::ffi::c_void;
+use std::ptr::null;
+
+use super::tuning::{Choice, Problem};
+use super::{Matrix, Product, Structure};
+use crate::args::Type;
+use crate::call::{Call, DeviceOperand, Factor, Result};
+use crate::gpu::Class;
+use crate::modules;
+use crate::vector::THREADS;
+
+/// Tiles of the kernels by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Tile {
+    /// For a few columns.
+    Tall,
+    Small,
+    Large,
+}
+
+impl Tile {
+    pub(crate) const ALL: [Self; 3] = [Self::Tall, Self::Small, Self::Large];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Tall => "tall",
+            Self::Small => "small",
+            Self::Large => "large",
+        }
+    }
+
+    /// Rows and columns: those that `kernels/blas/matmul.cu` asks for, or what the target's instructions make of them.
+    pub(crate) fn sides(self, way: Way, class: Class) -> [u32; 2] {
+        match self {
+            Self::Tall if class == Class::Mfma => [64, 32],
+            Self::Tall => [64, 16],
+            Self::Small => [32, 32],
+            Self::Large if way == Way::Staged => [64, 32],
+            Self::Large => [64, 64],
+        }
+    }
+}
+
+/// How the kernels read their operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Way {
+    /// Both lie along the depth, and go into registers as they are.
+    Direct,
+    /// So does B.
+    Mixed,
+    /// Both pass through LDS.
+    Staged,
+}
+
+impl Way {
+    pub(crate) const ALL: [Self; 3] = [Self::Direct, Self::Mixed, Self::Staged];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Mixed => "mixed",
+            Self::Staged => "staged",
+        }
+    }
+
+    /// How operands are read that lie across the depth, or do not.
+    fn of(class: Class, kind: Type, [a_across, b_across]: [bool; 2]) -> Self {
+        if !class.has_instructions(kind) {
+            return Self::Staged;
+        }
+        match (a_across, b_across) {
+            (false, false) => Self::Direct,
+            (true, false) => Self::Mixed,
+            (_, true) => Self::Staged,
+        }
+    }
+
+    /// The tiles that there are kernels of.
+    pub(crate) fn tiles(self, class: Class, kind: Type) -> &'static [Tile] {
+        match self {
+            Self::Staged if class.has_instructions(kind) => &[Tile::Small],
+            _ => &Tile::ALL,
+        }
+    }
+}
+
+/// What happens to each element of D before it is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Epilogue {
+    /// As many elements as D has rows, or null.
+    pub(crate) bias: *const c_void,
+    pub(crate) kind: Type,
+    pub(crate) activation: Activation,
+}
+
+impl Epilogue {
+    pub(crate) const NONE: Self = Self { bias: null(), kind: Type::F32, activation: Activation::None };
+}
+
+/// `Activation` of `kernels/blas/matmul.cuh`.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Activation {
+    /// Nothing is applied.
+    #[default]
+    None,
+    /// max(x, 0).
+    Relu,
+    /// GELU, approximated by way of tanh.
+    Gelu,
+    /// x times the logistic function of x.
+    Silu,
+    /// The logistic function.
+    Sigmoid,
+}
+
+/// The types whose matrices are multiplied so.
+pub(crate) const TYPES: [Type; 4] = [Type::F32, Type::F16, Type::BF16, Type::I8];
+
+/// A kernel's name.
+pub(crate) fn kernel(kind: Type, tile: Tile, way: Way) -> Option<&'static str> {
+    macro_rules! names {
+        ($($variant:ident $name:literal),+) => {
+            match (kind, tile, way) {
+                $(
+                    (Type::$variant, Tile::Tall, Way::Direct) => concat!("blas_matmul_", $name, "_tall_direct"),
+                    (Type::$variant, Tile::Small, Way::Direct) => concat!("blas_matmul_", $name, "_small_direct"),
+                    (Type::$variant, Tile::Large, Way::Direct) => concat!("blas_matmul_", $name, "_large_direct"),
+                    (Type::$variant, Tile::Tall, Way::Mixed) => concat!("blas_matmul_", $name, "_tall_mixed"),
+                    (Type::$variant, Tile::Small, Way::Mixed) => concat!("blas_matmul_", $name, "_small_mixed"),
+                    (Type::$variant, Tile::Large, Way::Mixed) => concat!("blas_matmul_", $name, "_large_mixed"),
+                    (Type::$variant, Tile::Tall, Way::Staged) => concat!("blas_matmul_", $name, "_tall_staged"),
+                    (Type::$variant, Tile::Small, Way::Staged) => concat!("blas_matmul_", $name, "_small_staged"),
+                    (Type::$variant, Tile::Large, Way::Staged) => concat!("blas_matmul_", $name, "_large_staged"),
+                )+
+                _ => return None,
+            }
+        };
+    }
+    Some(names!(F32 "f32", F16 "f16", BF16 "bf16", I8 "i8"))
+}
+
+/// `Shape` of `kernels/blas/matmul.cuh`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    sizes: [u32; 3],
+    batches: u32,
+    parts: u32,
+    part: u32,
+    operands: [DeviceOperand; 4],
+    strides: [u64; 4],
+    across: [u32; 2],
+    alpha: Factor,
+    beta: Factor,
+    partial: *const c_void,
+    bias: *const c_void,
+    bias_kind: u32,
+    activation: u32,
+}
+
+/// Sizes and distances that the kernels count in 32 bits.
+const MOST: i64 = 1 << 31;
+/// `LARGEST_NEAR_STRIDE` of `kernels/staging.cuh`.
+const MOST_NEAR: i64 = 1 << 22;
+/// The most workgroups in a grid's second and third dimension.
+const MOST_GRID: u32 = 65_535;
+/// Workgroups share the depth in multiples of this: how deep the deepest kernel's blocks are.
+const PART: u32 = 128;
+/// Rows of a work-item that adds what they have: `ADDED` of `kernels/blas/matmul.cuh`.
+const ADDED: u32 = 4;
+/// The most memory for what waves that share the depth have.
+const MOST_PARTIAL: usize = 64 << 20;
+
+/// A product that these kernels compute.
+pub(super) struct Matmul {
+    shape: Shape,
+    kind: Type,
+    way: Way,
+    class: Class,
+}
+
+impl Matmul {
+    /// Nothing if they do not have it: they know real matrices without structure, of which D lies by columns.
+    pub(super) fn of(product: &Product, epilogue: &Epilogue, class: Option<Class>) -> Option<Self> {
+        let class = class?;
+        let Product { m, n, k, a, b, c, d, batches, .. } = *product;
+        if product.triangle != 0 || product.hermitian != 0 || batches > MOST_GRID {
+            return None;
+        }
+        if [m, n].iter().any(|size| !(1..MOST).contains(size)) || !(0..MOST).contains(&k) {
+            return None;
+        }
+        let is = |matrix: &Matrix, kind: Type| matrix.operand.kind == kind as u32;
+        let kind = TYPES.into_iter().find(|kind| is(&a, *kind))?;
+        let results: &[Type] = match kind {
+            Type::I8 => &[Type::I32],
+            _ => &[Type::F32, Type::F16, Type::BF16],
+        };
+        let same = c.operand.at.is_null() || c.operand.kind == d.operand.kind;
+        if !is(&b, kind) || !same || !results.iter().any(|kind| is(&d, *kind)) {
+            return None;
+        }
+        if [&a, &b].iter().any(|matrix| matrix.structure != Structure::General) || d.steps[0] != 1 {
+            return None;
+        }
+        if !product.beta.is(0.0) && c.steps[0] != 1 {
+            return None;
+        }
+        let across = |row: i64, along: i64| match (row, along) {
+            (stride, 1) if (0..MOST_NEAR).contains(&stride) => Some((false, stride as u64)),
+            (1, stride) if (0..MOST_NEAR).contains(&stride) => Some((true, stride as u64)),
+            _ => None,
+        };
+        let (a_across, a_stride) = across(a.steps[0], a.steps[1])?;
+        let (b_across, b_stride) = across(b.steps[1], b.steps[0])?;
+        let stride = |matrix: &Matrix| u64::try_from(matrix.steps[1]).ok();
+        let shape = Shape {
+            sizes: [m, n, k].map(|size| size as u32),
+            batches,
+            parts: 1,
+            part: k as u32,
+            operands: [a, b, c, d].map(|matrix| matrix.operand),
+            strides: [a_stride, b_stride, stride(&c).unwrap_or_default(), stride(&d)?],
+            across: [a_across, b_across].map(u32::from),
+            alpha: product.alpha,
+            beta: product.beta,
+            partial: null(),
+            bias: epilogue.bias,
+            bias_kind: epilogue.kind as u32,
+            activation: epilogue.activation as u32,
+        };
+        let way = Way::of(class, kind, [a_across, b_across]);
+        let matmul = Self { shape, kind, way, class };
+        // Every tile's grid is within what a device takes.
+        let fewest = way.tiles(class, kind).iter().map(|tile| tile.sides(way, class)[1]).min()?;
+        (matmul.shape.sizes[1].div_ceil(fewest) <= MOST_GRID).then_some(matmul)
+    }
+
+    fn problem(&self) -> Problem {
+        Problem { class: self.class, kind: self.kind, way: self.way, sizes: self.shape.sizes, batches: self.shape.batches }
+    }
+
+    pub(super) fn enqueue(mut self, call: &mut Call<'_>) -> Result {
+        let choice = self.problem().choice(call.gpu.compute_units);
+        let taken = call.taken;
+        if let Some((parts, bytes)) = self.parts(call, &choice) {
+            let [partial] = call.workspace([bytes])?;
+            self.shape.partial = partial;
+            let part = self.shape.sizes[2].div_ceil(parts).next_multiple_of(PART);
+            self.shape.part = part;
+            self.shape.parts = self.shape.sizes[2].div_ceil(self.shape.part);
+        }
+        let [rows, columns] = choice.tile.sides(self.way, self.class);
+        let [m, n, _] = self.shape.sizes;
+        let name = kernel(self.kind, choice.tile, self.way).ok_or(crate::call::NOT_IMPLEMENTED)?;
+        let grid = [m.div_ceil(rows), n.div_ceil(columns), self.shape.batches * self.shape.parts];
+        call.launch(&modules::MATMUL, name, grid, self.class.wave(), &self.shape)?;
+        if self.shape.partial.is_null() {
+            return Ok(());
+        }
+        let add = if self.kind == Type::I8 { "blas_matmul_add_i32" } else { "blas_matmul_add_f32" };
+        let grid = [m.div_ceil(THREADS * ADDED), n, self.shape.batches];
+        call.launch(&modules::MATMUL, add, grid, THREADS, &self.shape)?;
+        // What is enqueued from now on may use the same memory.
+        call.taken = taken;
+        Ok(())
+    }
+
+    /// How many waves share the depth, and how much memory that needs.
+    fn parts(&self, call: &Call<'_>, choice: &Choice) -> Option<(u32, usize)> {
+        let [m, n, k] = self.shape.sizes;
+        let parts = choice.parts.min(k.div_ceil(PART)).min(MOST_GRID / self.shape.batches);
+        // The kernel that adds has a row of workgroups for each column.
+        if parts < 2 || n > MOST_GRID {
+            return None;
+        }
+        let elements = (m as usize).checked_mul(n as usize)?.checked_mul(self.shape.batches as usize)?;
+        let bytes = elements.checked_mul(parts as usize)?.checked_mul(4)?;
+        let workspace = &call.state.workspace;
+        let fits = !workspace.foreign || workspace.bytes().saturating_sub(call.taken) >= bytes;
+        (bytes <= MOST_PARTIAL && fits).then_some((parts, bytes))
+    }
+}

@@ -1,0 +1,66 @@
+//! What `cargo xtask tune` needs: the kernels that there are, and products by one that is not the table's choice.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::args::Type;
+use crate::gemm::tuning::{Choice, Problem, type_name};
+use crate::gemm::{TYPES, Tile, Way};
+use crate::gpu::Class;
+
+/// A tile's number and the parts, of all products from now on; 0 leaves the choice to the table.
+static FORCED: AtomicU32 = AtomicU32::new(0);
+
+/// Kernels between which there is a choice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Family {
+    /// The class of targets, the element type and the way of reading operands, as `tuning.txt` has them.
+    pub class: &'static str,
+    /// The element type's name.
+    pub kind: &'static str,
+    /// How operands are read.
+    pub way: &'static str,
+    /// Operands that lie across the depth: A and B.
+    pub across: [bool; 2],
+    /// The tiles.
+    pub tiles: Vec<&'static str>,
+}
+
+/// The families of a processor; none if it has none of these kernels. bf16 has kernels like those of f16, and is not among them.
+pub fn families(processor: &str) -> Vec<Family> {
+    let Some(class) = Class::of(processor) else { return Vec::new() };
+    let mut families = Vec::new();
+    for kind in TYPES.into_iter().filter(|kind| *kind != Type::BF16) {
+        for (way, across) in [(Way::Direct, [false; 2]), (Way::Mixed, [true, false]), (Way::Staged, [true; 2])] {
+            let is_there = class.has_instructions(kind) || way == Way::Staged;
+            if let (true, Some(name)) = (is_there, type_name(kind)) {
+                let tiles = way.tiles(class, kind).iter().map(|tile| tile.name()).collect();
+                families.push(Family { class: class.name(), kind: name, way: way.name(), across, tiles });
+            }
+        }
+    }
+    families
+}
+
+/// Has every product of this process from now on computed in tiles of this name by so many waves that share the depth, where there is such
+/// a kernel; nothing leaves the choice to the table.
+///
+/// Returns whether there is a tile of this name.
+pub fn force(choice: Option<(&str, u16)>) -> bool {
+    let number = match choice {
+        None => 0,
+        Some((name, parts)) => match Tile::ALL.iter().position(|tile| tile.name() == name) {
+            Some(at) => ((at as u32 + 1) << 16) | u32::from(parts),
+            None => return false,
+        },
+    };
+    FORCED.store(number, Ordering::Relaxed);
+    true
+}
+
+/// The choice that is forced, if the problem has a kernel of that tile.
+pub(crate) fn forced(problem: &Problem) -> Option<Choice> {
+    let number = FORCED.load(Ordering::Relaxed);
+    let tile = *Tile::ALL.get((number >> 16).checked_sub(1)? as usize)?;
+    let parts = (number & 0xffff).max(1);
+    problem.way.tiles(problem.class, problem.kind).contains(&tile).then_some(Choice { tile, parts })
+}

@@ -1,0 +1,42 @@
+// D = alpha * op(A) * op(B) + beta * C of real matrices with matrix instructions, or dot and multiply-add instructions where a target lacks
+// them: a wave computes a tile of D. D's columns lie one after the other, its rows are neighbours in memory.
+//
+// An operand that lies along the depth is read into registers as the instructions take it. One that lies across passes through the wave's
+// own LDS, as both do for targets without matrix instructions. Where D is small, several waves share the depth, and a second kernel adds
+// what they have, in order.
+#include "matmul.cuh"
+
+// Tiles by name: `Tile` of crates/blas-on-kernels/src/gemm/matmul.rs. Matrix instructions of 32 by 32 elements have none with fewer columns.
+#define MATMUL(T, NAME, TILE, ROWS, COLUMNS, WAY, A_DIRECT, B_DIRECT)                                                   \
+    extern "C" __global__ __launch_bounds__(WAVE) void blas_matmul_##NAME##_##TILE##_##WAY(const Shape shape) {          \
+        matmul<T, ROWS, COLUMNS, A_DIRECT, B_DIRECT>(shape);                                                            \
+    }
+#define BY_BLOCKS(T, NAME)                                                                                              \
+    MATMUL(T, NAME, tall, 64, 16, direct, true, true)                                                                   \
+    MATMUL(T, NAME, small, 32, 32, direct, true, true)                                                                  \
+    MATMUL(T, NAME, large, 64, 64, direct, true, true)                                                                  \
+    MATMUL(T, NAME, tall, 64, 16, mixed, false, true)                                                                   \
+    MATMUL(T, NAME, small, 32, 32, mixed, false, true)                                                                  \
+    MATMUL(T, NAME, large, 64, 64, mixed, false, true)                                                                  \
+    MATMUL(T, NAME, small, 32, 32, staged, false, false)
+#define BY_LANES(T, NAME)                                                                                               \
+    MATMUL(T, NAME, tall, 64, 16, staged, false, false)                                                                 \
+    MATMUL(T, NAME, small, 32, 32, staged, false, false)                                                                \
+    MATMUL(T, NAME, large, 64, 32, staged, false, false)
+#if defined(MATRIX_MFMA)
+BY_BLOCKS(float, f32)
+#else
+BY_LANES(float, f32)
+#endif
+#if defined(MATRIX_MFMA) || defined(MATRIX_WMMA)
+BY_BLOCKS(__half, f16)
+BY_BLOCKS(__nv_bfloat16, bf16)
+BY_BLOCKS(int8_t, i8)
+#else
+BY_LANES(__half, f16)
+BY_LANES(__nv_bfloat16, bf16)
+BY_LANES(int8_t, i8)
+#endif
+
+extern "C" __global__ __launch_bounds__(ADDERS) void blas_matmul_add_f32(const Shape shape) { add<float>(shape); }
+extern "C" __global__ __launch_bounds__(ADDERS) void blas_matmul_add_i32(const Shape shape) { add<int>(shape); }
