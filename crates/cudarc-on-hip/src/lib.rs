@@ -13,6 +13,8 @@
 //! |---|---|
 //! | [`driver`] | the table behind [`hip::Device`] |
 //! | [`nvrtc`] | [`hip::rtc`] |
+//! | [`cublas`], [`cublaslt`] | [`rocblas`] |
+//! | [`curand`] | kernels of this crate |
 //!
 //! # What is promised
 //! - **Paths and signatures** are those of cudarc 0.19.10.
@@ -38,6 +40,10 @@ macro_rules! missing {
 }
 
 missing! {
+    "cudnn": "cuDNN",
+    "cudnn-08009": "cuDNN",
+    "cudnn-09010": "cuDNN",
+    "cudnn-09021": "cuDNN",
     "cufft": "cuFFT",
     "cufile": "GPUDirect Storage",
     "cupti": "CUPTI",
@@ -62,7 +68,15 @@ use hip_host as _;
 mod backend;
 #[cfg(feature = "driver")]
 mod codes;
+#[cfg(any(feature = "curand", feature = "cublaslt"))]
+mod kernels;
 
+#[cfg(feature = "cublas")]
+pub mod cublas;
+#[cfg(feature = "cublaslt")]
+pub mod cublaslt;
+#[cfg(feature = "curand")]
+pub mod curand;
 #[cfg(feature = "driver")]
 pub mod driver;
 #[cfg(feature = "nvrtc")]

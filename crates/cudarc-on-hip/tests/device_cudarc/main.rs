@@ -1,10 +1,13 @@
 //! cudarc's API on the device that `FERROCM_DEVICE` names, against what cudarc's and CUDA's documentation say.
 
+mod blas;
+mod blaslt;
 mod context;
 mod graph;
 mod launch;
 mod memory;
 mod module;
+mod random;
 mod stream;
 mod unified;
 

@@ -187,3 +187,19 @@ fn expressions_of_names_are_lowered() {
         nvrtc::result::destroy_program(program).unwrap();
     }
 }
+
+#[test]
+fn assertions_of_device_code_are_there_and_end_the_kernel() {
+    let (context, _) = device();
+    let source = r#"extern "C" __global__ void check(int n) { assert(n == 3); }"#;
+    let check = context.load_module(compile_ptx(source).unwrap()).unwrap().load_function("check").unwrap();
+    let stream = context.new_stream().unwrap();
+    let config = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
+    // SAFETY: this is the kernel's argument.
+    unsafe { stream.launch_builder(&check).arg(&3_i32).launch(config) }.unwrap();
+    stream.synchronize().unwrap();
+    // SAFETY: this is the kernel's argument.
+    let launched = unsafe { stream.launch_builder(&check).arg(&4_i32).launch(config) };
+    let error = launched.map(drop).and_then(|()| stream.synchronize()).unwrap_err();
+    assert!(matches!(error.0, CUresult::CUDA_ERROR_ASSERT | CUresult::CUDA_ERROR_LAUNCH_FAILED), "{error}");
+}

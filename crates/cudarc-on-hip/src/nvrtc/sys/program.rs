@@ -11,6 +11,15 @@ use super::options::{Options, translate};
 use super::{Outcome, nvrtcResult};
 use crate::backend;
 
+/// What NVRTC declares before each source, besides what nvcc does. Lines of messages are the source's.
+const PRELUDE: &str = r"#ifdef NDEBUG
+#define assert(...) ((void)0)
+#else
+#define assert(...) ((__VA_ARGS__) ? (void)0 : __assert_fail(#__VA_ARGS__, __FILE__, __LINE__, __PRETTY_FUNCTION__))
+#endif
+#line 1
+";
+
 pub(super) struct Program {
     source: String,
     name: String,
@@ -46,7 +55,7 @@ impl Program {
 
     pub(super) fn compile(&mut self, options: &[String]) -> Outcome {
         let Options { target, options } = translate(options);
-        let mut program = rtc::Program::new(&*self.source).name(&*self.name);
+        let mut program = rtc::Program::new(format!("{PRELUDE}{}", self.source)).name(&*self.name);
         for (name, text) in &self.headers {
             program = program.header(&**name, &**text);
         }
