@@ -12,7 +12,7 @@ use setup::run;
 use tempfile::TempDir;
 use toml_edit::{DocumentMut, Item};
 
-use crate::{candle, patch, tools};
+use crate::{candle, patch, test, tools};
 
 /// The packages of candle that have tests for its CUDA backend.
 const PACKAGES: [&str; 2] = ["candle-core", "candle-nn"];
@@ -68,6 +68,9 @@ pub(crate) fn command(mut nextest: Command, engines: &Engines, device: &str) -> 
     let not_run: Vec<String> = NOT_RUN.iter().map(|(name, _)| format!("not test(={name})")).collect();
     if !not_run.is_empty() {
         nextest.arg("--filterset").arg(not_run.join(" & "));
+    }
+    if tools::variable(tools::TARGETS).is_none() {
+        nextest.env(tools::TARGETS, test::targets_of(&DEVICES).join(","));
     }
     nextest.env(MODELS_VARIABLE, &engines.models).env("FERROCM_DEVICE", device);
     nextest

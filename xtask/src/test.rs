@@ -334,7 +334,7 @@ fn related_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
     tests.into()
 }
 
-fn targets_of(devices: &[&str]) -> Vec<String> {
+pub(crate) fn targets_of(devices: &[&str]) -> Vec<String> {
     devices.iter().map(|device| target_of(device).to_owned()).collect()
 }
 
