@@ -106,7 +106,7 @@ pub(crate) fn bench(what: &Benchmark) -> Result<()> {
     match what {
         Benchmark::HipOnHsa { rocm, device, .. } => on_amd_hip(&mut command, rocm, device)?,
         Benchmark::Build { options } if !names_sources(options) => {
-            let options = candle_modules(&candle::fetch()?, options);
+            let options = candle_modules(&candle::fetch(candle::KERNELS)?, options);
             run::run(&mut told(command, &Benchmark::Build { options }))?;
             return Ok(());
         }

@@ -14,9 +14,10 @@ use tempfile::TempDir;
 
 use crate::{results, tools};
 
-/// The crate with the sources, and the version that the tests are for.
-const NAME: &str = "candle-kernels";
-const VERSION: &str = "0.11.1";
+/// The crate with the sources of kernels.
+pub(crate) const KERNELS: &str = "candle-kernels";
+/// The version of candle that the tests are for.
+pub(crate) const VERSION: &str = "0.11.1";
 /// The sources that candle loads as modules.
 pub(crate) const MODULES: [&str; 11] = [
     "affine",
@@ -55,33 +56,33 @@ struct Package {
     manifest_path: PathBuf,
 }
 
-/// Has Cargo fetch the crate, and says where it lies. It is not built: its build script asks for nvcc.
-pub(crate) fn fetch() -> Result<PathBuf> {
+/// Has Cargo fetch a crate of candle's, and says where it lies. It is not built.
+pub(crate) fn fetch(name: &str) -> Result<PathBuf> {
     let folder = TempDir::new().context("a folder for a package")?;
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name);
         fs::write(&path, text).with_context(|| format!("write {}", path.display()))
     };
     write("lib.rs", "")?;
-    write("Cargo.toml", &manifest())?;
+    write("Cargo.toml", &manifest(name))?;
     let mut command = tools::cargo();
     command.args(["metadata", "--format-version", "1", "--quiet"]).current_dir(folder.path());
-    source_folder(&run::capture(&mut command)?)
+    source_folder(&run::capture(&mut command)?, name)
 }
 
 /// Of a package that depends on the crate and is never built.
-fn manifest() -> String {
+fn manifest(name: &str) -> String {
     format!(
         "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[lib]\npath = \"lib.rs\"\n\n\
-         [dependencies]\n{NAME} = \"={VERSION}\"\n\n[workspace]\n"
+         [dependencies]\n{name} = \"={VERSION}\"\n\n[workspace]\n"
     )
 }
 
-fn source_folder(metadata: &str) -> Result<PathBuf> {
+fn source_folder(metadata: &str, name: &str) -> Result<PathBuf> {
     let metadata: Metadata = serde_json::from_str(metadata).context("read what `cargo metadata` says")?;
-    let is_crate = |package: &&Package| package.name == NAME && package.version == VERSION;
+    let is_crate = |package: &&Package| package.name == name && package.version == VERSION;
     let found = metadata.packages.iter().find(is_crate);
-    let found = found.with_context(|| format!("`cargo metadata` says nothing of {NAME} {VERSION}"))?;
+    let found = found.with_context(|| format!("`cargo metadata` says nothing of {name} {VERSION}"))?;
     let folder = found.manifest_path.parent();
     folder.map(Path::to_path_buf).with_context(|| format!("{} has no folder", found.manifest_path.display()))
 }
@@ -117,9 +118,12 @@ mod tests {
             {"name": "candle-kernels", "version": "0.9.0", "manifest_path": "/a/Cargo.toml", "targets": []},
             {"name": "candle-kernels", "version": "0.11.1", "manifest_path": "/b/Cargo.toml", "targets": []}
         ]}"#;
-        assert_eq!(source_folder(text).unwrap(), Path::new("/b"));
+        assert_eq!(source_folder(text, KERNELS).unwrap(), Path::new("/b"));
         assert!(
-            source_folder(r#"{"packages": []}"#).unwrap_err().to_string().contains("candle-kernels 0.11.1")
+            source_folder(r#"{"packages": []}"#, KERNELS)
+                .unwrap_err()
+                .to_string()
+                .contains("candle-kernels 0.11.1")
         );
     }
 

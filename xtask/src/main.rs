@@ -9,10 +9,12 @@ mod demo;
 mod dependencies;
 mod doctor;
 mod dropin;
+mod engines;
 mod hipify;
 mod miri;
 #[cfg(test)]
 mod packages;
+mod patch;
 mod results;
 mod rocm;
 mod rocm_run;
@@ -79,6 +81,12 @@ enum Task {
     /// A single source is written to the standard output; --in-place, --output, --diff, --check and --examine do otherwise. docs/hipify.md
     /// says more.
     Hipify(Box<hipify::HipifyArguments>),
+    /// Puts this project's crates in the place of those through which a Rust program reaches CUDA: candle and the like then run on AMD
+    /// GPUs, with no source edited
+    ///
+    /// Writes a line for each of cudarc, cudaforge and bindgen_cuda that the program depends on into its [patch.crates-io].
+    /// docs/engines.md says more.
+    Patch(patch::Options),
     /// Generates the checked-in bindings of the -sys crates from the ROCm headers
     Bindgen(BindgenArguments),
     /// Measures something and prints the figures
@@ -174,6 +182,10 @@ struct TestArguments {
     /// engine is compiled once more
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template"])]
     candle: bool,
+    /// Run only candle as it is, with its CUDA backend, on virtual GPUs: its own tests, and models against its CPU backend. Cargo fetches its
+    /// crates and pip the models, its kernels and the engine are compiled, which takes a quarter of an hour the first time
+    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle"])]
+    engines: bool,
     /// Run only this project's kernels, on virtual GPUs of five targets: those of candle's names with candle's tests, against its CPU backend,
     /// and all with their own tests, with all checks; and write docs/kernels-checked.md. Cargo fetches candle's crates, and the engine is
     /// compiled once more
@@ -268,6 +280,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             miri,
             template,
             candle,
+            engines,
             kernels,
             overflow_checks,
             related,
@@ -278,6 +291,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             miri,
             template,
             candle,
+            engines,
             kernels,
             overflow_checks,
             related,
@@ -287,6 +301,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
         }),
         Task::Dropin(DropinArguments { out, release }) => dropin::dropin(&dropin::Options { out, release }),
         Task::Rocm(options) => return rocm_run::run(&options),
+        Task::Patch(options) => patch::patch(&options),
         Task::Hipify(options) => return hipify::hipify(*options),
         Task::Bench(what) => bench::bench(&what),
         Task::Bindgen(BindgenArguments { check, mut more }) => {

@@ -18,7 +18,9 @@ use crate::rocm::openmpi;
 use crate::rocm::rccl;
 use crate::rocm::sysroot;
 use crate::tools::{self, NEXTEST, TARGETS};
-use crate::{PROGRAM, build_kernels, candle, conflicts, dependencies, dropin, miri, results, template};
+use crate::{
+    PROGRAM, build_kernels, candle, conflicts, dependencies, dropin, engines, miri, results, template,
+};
 
 /// The virtual devices that all device tests run on: one of each generation.
 const VIRTUAL_DEVICES: [&str; 5] =
@@ -83,6 +85,8 @@ pub(crate) struct Options {
     pub(crate) template: bool,
     /// Run the kernels of candle, and nothing else.
     pub(crate) candle: bool,
+    /// Run candle as it is, and nothing else.
+    pub(crate) engines: bool,
     /// Run this project's kernels as candle's tests and their own do, on all targets, and nothing else; and write which have run.
     pub(crate) kernels: bool,
     /// Run the device tests with overflow checks in the engine, and nothing else.
@@ -122,6 +126,7 @@ pub(crate) fn test(options: Options) -> Result<()> {
         fetched_headers: Cell::new(None),
         headers: OnceCell::new(),
         candle: OnceCell::new(),
+        engines: OnceCell::new(),
         results: OnceCell::new(),
     };
     let results = run_steps(steps(&options, &shared));
@@ -145,6 +150,7 @@ struct Shared {
     headers: OnceCell<Headers>,
     /// Of candle's kernels.
     candle: OnceCell<PathBuf>,
+    engines: OnceCell<engines::Engines>,
     /// Where tests leave what they found of the kernels.
     results: OnceCell<PathBuf>,
 }
@@ -165,6 +171,9 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     }
     if options.candle {
         return candle_steps(shared);
+    }
+    if options.engines {
+        return engine_steps(shared);
     }
     if options.kernels {
         return own_kernel_steps(shared);
@@ -235,6 +244,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     steps.push(Step::new("ranks under mpirun", || Ok(Outcome::Skipped("only with --mpi".to_owned()))));
     steps.push(Step::new("tests under Miri", || Ok(Outcome::Skipped("only with --miri".to_owned()))));
     steps.push(Step::new("candle's kernels", || Ok(Outcome::Skipped("only with --candle".to_owned()))));
+    steps.push(Step::new("candle as it is", || Ok(Outcome::Skipped("only with --engines".to_owned()))));
     steps
         .push(Step::new("all kernels one by one", || Ok(Outcome::Skipped("only with --kernels".to_owned()))));
     steps
@@ -252,7 +262,7 @@ fn overflow_checks(shared: &Shared) -> Result<Outcome> {
 /// Fetches the kernels of candle, and runs their tests on virtual GPUs.
 fn candle_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
     let fetch = Step::new("sources of candle's kernels", || {
-        let sources = candle::fetch()?;
+        let sources = candle::fetch(candle::KERNELS)?;
         println!("They are in {}", shared.candle.get_or_init(|| sources).display());
         Ok(Outcome::Passed)
     });
@@ -263,6 +273,22 @@ fn candle_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
         })
     });
     std::iter::once(fetch).chain(tests).collect()
+}
+
+/// Fetches candle and models, and runs their tests on virtual GPUs.
+fn engine_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
+    let prepare = Step::new("candle and models", || {
+        let engines = engines::prepare()?;
+        shared.engines.get_or_init(|| engines);
+        Ok(Outcome::Passed)
+    });
+    let tests = engines::DEVICES.map(|device| {
+        Step::new(format!("candle on {device}"), move || {
+            let engines = shared.engines.get().context("candle has not been fetched")?;
+            execute(engines::command(nextest_command(shared)?, engines, device))
+        })
+    });
+    std::iter::once(prepare).chain(tests).collect()
 }
 
 /// Runs candle's tests on this project's kernels of the same names, and the device tests of the kernels; writes which have run.
@@ -308,7 +334,7 @@ fn related_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
     tests.into()
 }
 
-fn targets_of(devices: &[&str]) -> Vec<String> {
+pub(crate) fn targets_of(devices: &[&str]) -> Vec<String> {
     devices.iter().map(|device| target_of(device).to_owned()).collect()
 }
 

@@ -40,6 +40,7 @@ pub mod metrics;
 pub mod occupancy;
 mod parse;
 mod target;
+pub mod text;
 
 pub use descriptor::KernelDescriptor;
 pub use error::Error;

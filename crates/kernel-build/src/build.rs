@@ -16,8 +16,10 @@ pub struct Build {
     pub targets: Vec<TargetId>,
     /// The architectures of NVIDIA GPUs, in the order in which they were named.
     pub cuda_archs: Vec<CudaArch>,
-    /// The sources' folder, absolute.
+    /// The folder that sources are named by, absolute.
     pub folder: PathBuf,
+    /// The sources and the headers beside them, absolute: that folder, or [files](crate::Builder::of_files).
+    pub read: Vec<PathBuf>,
     /// The folders of headers, absolute.
     pub includes: Vec<PathBuf>,
     /// Further files and folders that the build depends on.

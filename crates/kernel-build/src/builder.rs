@@ -8,7 +8,7 @@ use code_object::TargetId;
 use crate::cache::Cache;
 use crate::compile::{Code, Context, Failed, Language, Plan, Prepared};
 use crate::cuda::Dialect;
-use crate::discover::{self, Source};
+use crate::discover::{self, Source, Sources};
 use crate::features::Features;
 use crate::inputs::Inputs;
 use crate::nvidia::{self, Compiler, Nvidia};
@@ -60,7 +60,7 @@ type Listener = Box<dyn Fn(Event<'_>) + Send + Sync>;
 /// Compiles all device sources in a folder for several targets. See the [crate](crate) for an example.
 #[must_use = "nothing is built before `build` or `embed` is called"]
 pub struct Builder {
-    folder: PathBuf,
+    origin: Origin,
     includes: Vec<PathBuf>,
     options: Vec<OsString>,
     only: Vec<String>,
@@ -80,11 +80,19 @@ pub struct Builder {
     metrics: Option<bool>,
     amd_options: Vec<OsString>,
     compress: bool,
+    pub(crate) link: bool,
     nvidia: Option<Nvidia>,
     features: Option<Features>,
     listener: Option<Listener>,
     pub(crate) types: String,
     pub(crate) output: String,
+}
+
+/// Where sources are.
+#[derive(Debug)]
+enum Origin {
+    Folder(PathBuf),
+    Files(Vec<PathBuf>),
 }
 
 /// What became of a source.
@@ -146,7 +154,7 @@ impl Done {
 impl std::fmt::Debug for Builder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Builder")
-            .field("folder", &self.folder)
+            .field("origin", &self.origin)
             .field("includes", &self.includes)
             .field("options", &self.options)
             .field("targets", &self.targets)
@@ -162,8 +170,21 @@ impl Builder {
     ///
     /// Each source is a module with names of its own, so that two may have kernels of the same name.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self::from(Origin::Folder(folder.into()))
+    }
+
+    /// Will compile these files, wherever they are and whatever their extensions. They are named by their paths below the innermost
+    /// folder that they have in common, for patterns and in the generated module.
+    ///
+    /// Cargo watches the files and the headers beside them: name folders of headers by [`include`](Self::include), other files by
+    /// [`watch`](Self::watch).
+    pub fn of_files<P: Into<PathBuf>>(files: impl IntoIterator<Item = P>) -> Self {
+        Self::from(Origin::Files(files.into_iter().map(Into::into).collect()))
+    }
+
+    fn from(origin: Origin) -> Self {
         Self {
-            folder: folder.into(),
+            origin,
             includes: Vec::new(),
             options: vec!["-O3".into()],
             only: Vec::new(),
@@ -183,6 +204,7 @@ impl Builder {
             metrics: None,
             amd_options: Vec::new(),
             compress: false,
+            link: true,
             nvidia: None,
             features: None,
             listener: None,
@@ -379,6 +401,13 @@ impl Builder {
         self
     }
 
+    /// Whether [`build_lib`](Self::build_lib) tells Cargo to link the library. It does unless said otherwise, for scripts that tell it
+    /// themselves.
+    pub fn link(mut self, link: bool) -> Self {
+        self.link = link;
+        self
+    }
+
     /// Calls `listener` with what happens.
     pub fn on_event(mut self, listener: impl Fn(Event<'_>) + Send + Sync + 'static) -> Self {
         self.listener = Some(Box::new(listener));
@@ -418,8 +447,12 @@ impl Builder {
         mut self,
         more: impl FnOnce(&Self, Option<&Context<'_>>, &[Plan<'_>], &[Built]) -> Result<T, Error>,
     ) -> Result<(Build, T), Error> {
-        let folder = absolute(&self.folder)?;
-        let includes = self.includes.iter().map(|dir| absolute(dir)).collect::<Result<Vec<_>, _>>()?;
+        let sources = match &self.origin {
+            Origin::Folder(folder) => discover::in_folder(folder)?,
+            Origin::Files(files) => discover::of_files(files)?,
+        };
+        let includes =
+            self.includes.iter().map(|dir| discover::absolute(dir)).collect::<Result<Vec<_>, _>>()?;
         let [for_amd, for_nvidia] = match &self.features {
             Some(features) => features.in_env()?,
             None => [true, self.nvidia.is_some()],
@@ -432,7 +465,7 @@ impl Builder {
         let patterns = |texts: &[String]| -> Result<Vec<Pattern>, Error> {
             texts.iter().map(|text| Pattern::new(text)).collect()
         };
-        let sources = discover::sources(&folder, &patterns(&self.only)?, &patterns(&self.excluded)?)?;
+        let sources = sources.select(&patterns(&self.only)?, &patterns(&self.excluded)?)?;
         let toolchain = for_amd.then(|| self.find_toolchain()).transpose()?;
         let nvcc = match &mut nvidia {
             Some(nvidia) => {
@@ -442,7 +475,7 @@ impl Builder {
             None => None,
         };
         let cache = Cache::open(&self.cache_folder())?;
-        let inputs = Inputs::new(&folder, &includes);
+        let inputs = Inputs::new(&sources, &includes);
         let mut options = nvcc::options(&self.options);
         options.extend(self.amd_options.iter().cloned());
         if self.source_lines.unwrap_or_else(|| is_on("FERROCM_KERNEL_LINES", true)) {
@@ -468,7 +501,7 @@ impl Builder {
             }
             _ => None,
         };
-        let mut plans = self.plans(&sources, &targets)?;
+        let mut plans = self.plans(&sources.list, &targets)?;
         if !for_amd {
             plans.iter_mut().for_each(|plan| plan.targets.clear());
         }
@@ -489,9 +522,20 @@ impl Builder {
             }
         }
         let watched = std::mem::take(&mut self.watched);
-        let modules = modules(sources, built);
-        let build =
-            Build { modules, targets: all, cuda_archs: archs, folder, includes, watched, toolchain, nvcc };
+        let read = sources.read()?;
+        let Sources { folder, list, .. } = sources;
+        let modules = modules(list, built);
+        let build = Build {
+            modules,
+            targets: all,
+            cuda_archs: archs,
+            folder,
+            read,
+            includes,
+            watched,
+            toolchain,
+            nvcc,
+        };
         Ok((build, more))
     }
 
@@ -638,14 +682,6 @@ fn is_on(variable: &str, otherwise: bool) -> bool {
         Ok("0" | "false" | "off") => false,
         _ => otherwise,
     }
-}
-
-fn absolute(folder: &Path) -> Result<PathBuf, Error> {
-    let found = std::fs::canonicalize(folder).map_err(|e| Error::io("find the folder", folder, e))?;
-    if found.is_dir() {
-        return Ok(found);
-    }
-    Err(Error::io("use as a folder", folder, std::io::ErrorKind::NotADirectory.into()))
 }
 
 fn modules(sources: Vec<Source>, built: Vec<Built>) -> Vec<BuiltModule> {

@@ -12,7 +12,7 @@ use crate::cache::{Cache, Entry, Input};
 use crate::cuda::{self, Dialect};
 use crate::discover::Source;
 use crate::facts::{self, Compilation};
-use crate::inputs::{Inputs, headers_of, part};
+use crate::inputs::{Inputs, headers_of, headers_of_all, part};
 use crate::overlay::Rewritten;
 use crate::prefix::Prefixes;
 use crate::toolchain::Toolchain;
@@ -131,7 +131,7 @@ impl<'a> Context<'a> {
         language: Language,
         code: Code,
     ) -> Result<Self, Error> {
-        let Inputs { folder, includes, .. } = *inputs;
+        let Inputs { folder, beside, includes, .. } = *inputs;
         let mut base = blake3::Hasher::new();
         part(&mut base, SCHEMA.as_bytes());
         part(&mut base, facts::SCHEME.as_bytes());
@@ -144,11 +144,11 @@ impl<'a> Context<'a> {
         if code.metrics {
             part(&mut base, metrics::SCHEME.as_bytes());
         }
-        for dir in includes {
+        headers_of_all(&mut base, includes)?;
+        let prefixes = Prefixes::new(base.finalize());
+        for dir in beside {
             headers_of(&mut base, dir)?;
         }
-        let prefixes = Prefixes::new(base.finalize());
-        headers_of(&mut base, folder)?;
         Ok(Self {
             toolchain,
             cache,

@@ -18,6 +18,45 @@ pub(crate) struct Source {
     pub(crate) ident: String,
 }
 
+/// The sources of a build.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    /// The folder that they are named by, absolute.
+    pub(crate) folder: PathBuf,
+    /// Sorted by relative path.
+    pub(crate) list: Vec<Source>,
+    /// Where their headers may lie without the caller naming the folder.
+    pub(crate) beside: Vec<Searched>,
+}
+
+/// A folder with headers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Searched {
+    /// Absolute.
+    pub(crate) path: PathBuf,
+    /// With the folders below it.
+    pub(crate) below: bool,
+}
+
+impl Searched {
+    /// The headers in it, as paths relative to it, sorted.
+    pub(crate) fn headers(&self) -> Result<Vec<PathBuf>, Error> {
+        if self.below {
+            return headers(&self.path);
+        }
+        let read = |e| Error::io("read the folder", &self.path, e);
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(&self.path).map_err(read)? {
+            let name = PathBuf::from(entry.map_err(read)?.file_name());
+            if !name.as_os_str().as_encoded_bytes().starts_with(b".") && is_header(&self.path.join(&name)) {
+                found.push(name);
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+}
+
 /// What is compiled.
 const EXTENSION: &str = "cu";
 /// What no module can be called: `ALL` and `ALL_IDS` are the lists of all of them, and the others cannot be written `r#self`.
@@ -25,45 +64,122 @@ const RESERVED: [&str; 5] = ["all", "all_ids", "crate", "self", "super"];
 /// What a source may include.
 const HEADERS: &[&str] = &["h", "hh", "hpp", "hxx", "cuh", "inc", "inl", "def"];
 
-/// Finds the device sources in a folder and below, sorted by relative path. What is hidden and folders behind links
-/// are left out, and so is what does not fit `only`, if that names anything, or fits `excluded`.
-pub(crate) fn sources(folder: &Path, only: &[Pattern], excluded: &[Pattern]) -> Result<Vec<Source>, Error> {
+/// Finds the device sources in a folder and below. What is hidden and folders behind links are left out.
+pub(crate) fn in_folder(folder: &Path) -> Result<Sources, Error> {
+    let folder = absolute(folder)?;
     let mut found = Vec::new();
-    walk(folder, &mut |path| {
+    walk(&folder, &mut |path| {
         if path.extension().is_some_and(|e| e == EXTENSION) && !path.is_dir() {
             found.push(path.to_owned());
         }
     })?;
-    let mut sources = found.into_iter().map(|path| source(folder, path)).collect::<Result<Vec<_>, _>>()?;
-    sources.sort_by(|a, b| a.relative.cmp(&b.relative));
-    for pattern in only.iter().chain(excluded) {
-        pattern.check(&sources)?;
+    let list = found.into_iter().map(|path| source(&folder, path)).collect::<Result<Vec<_>, _>>()?;
+    let beside = vec![Searched { path: folder.clone(), below: true }];
+    Ok(Sources { folder, list, beside })
+}
+
+/// Names files as if they had been found in the innermost folder that they have in common. A file that is named twice counts once.
+pub(crate) fn of_files(files: &[PathBuf]) -> Result<Sources, Error> {
+    let mut found = Vec::new();
+    for file in files {
+        let bad = || Error::SourceName { source_file: file.clone(), reason: "it names no file".to_owned() };
+        let name = file.file_name().ok_or_else(bad)?;
+        let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+        found.push((absolute(parent.unwrap_or(Path::new(".")))?, name));
     }
-    let fits = |patterns: &[Pattern], source: &Source| patterns.iter().any(|pattern| pattern.matches(source));
-    sources.retain(|source| (only.is_empty() || fits(only, source)) && !fits(excluded, source));
-    for (i, source) in sources.iter().enumerate() {
-        if !source.path.is_file() {
-            let reason = "it is no file, and no link to one".to_owned();
-            return Err(Error::SourceName { source_file: source.path.clone(), reason });
+    let Some((first, _)) = found.first() else {
+        return Err(Error::NoFiles);
+    };
+    let common = |folder: PathBuf, (other, _): &(PathBuf, _)| {
+        folder
+            .components()
+            .zip(other.components())
+            .take_while(|(a, b)| a == b)
+            .map(|(part, _)| part)
+            .collect()
+    };
+    let folder: PathBuf = found.iter().fold(first.clone(), common);
+    let mut list = Vec::new();
+    let mut beside: Vec<Searched> = Vec::new();
+    for (parent, name) in &found {
+        let source = source(&folder, parent.join(name))?;
+        if !list.contains(&source) {
+            list.push(source);
         }
-        if let Some(other) = sources[..i].iter().find(|other| other.ident == source.ident) {
-            let reason =
-                format!("in generated code it would have the name of {}: {}", other.relative, source.ident);
-            return Err(Error::SourceName { source_file: source.path.clone(), reason });
+        let searched = Searched { path: parent.clone(), below: false };
+        if !beside.contains(&searched) {
+            beside.push(searched);
         }
     }
-    if sources.is_empty() {
-        return Err(Error::NoSources { folder: folder.to_owned() });
+    Ok(Sources { folder, list, beside })
+}
+
+impl Sources {
+    /// Leaves out what does not fit `only`, if that names anything, or fits `excluded`; sorts the rest, and looks at their names.
+    pub(crate) fn select(mut self, only: &[Pattern], excluded: &[Pattern]) -> Result<Self, Error> {
+        let sources = &mut self.list;
+        sources.sort_by(|a, b| a.relative.cmp(&b.relative));
+        for pattern in only.iter().chain(excluded) {
+            pattern.check(sources)?;
+        }
+        let fits =
+            |patterns: &[Pattern], source: &Source| patterns.iter().any(|pattern| pattern.matches(source));
+        sources.retain(|source| (only.is_empty() || fits(only, source)) && !fits(excluded, source));
+        for (i, source) in sources.iter().enumerate() {
+            if !source.path.is_file() {
+                let reason = "it is no file, and no link to one".to_owned();
+                return Err(Error::SourceName { source_file: source.path.clone(), reason });
+            }
+            if let Some(other) = sources[..i].iter().find(|other| other.ident == source.ident) {
+                let reason = format!(
+                    "in generated code it would have the name of {}: {}",
+                    other.relative, source.ident
+                );
+                return Err(Error::SourceName { source_file: source.path.clone(), reason });
+            }
+        }
+        if sources.is_empty() {
+            return Err(Error::NoSources { folder: self.folder });
+        }
+        Ok(self)
     }
-    Ok(sources)
+
+    /// What a build of them reads: folders with all that is below, and files.
+    pub(crate) fn read(&self) -> Result<Vec<PathBuf>, Error> {
+        let mut paths = Vec::new();
+        for folder in &self.beside {
+            if folder.below {
+                paths.push(folder.path.clone());
+            } else {
+                paths.extend(folder.headers()?.into_iter().map(|name| folder.path.join(name)));
+            }
+        }
+        let found = |path: &PathBuf| self.beside.iter().any(|dir| dir.below && path.starts_with(&dir.path));
+        let files = self.list.iter().map(|source| source.path.clone());
+        paths.extend(files.filter(|path| !found(path)).collect::<Vec<_>>());
+        Ok(paths)
+    }
+}
+
+/// A folder's path from the root, without links.
+pub(crate) fn absolute(folder: &Path) -> Result<PathBuf, Error> {
+    let found = std::fs::canonicalize(folder).map_err(|e| Error::io("find the folder", folder, e))?;
+    if found.is_dir() {
+        return Ok(found);
+    }
+    Err(Error::io("use as a folder", folder, std::io::ErrorKind::NotADirectory.into()))
+}
+
+fn is_header(path: &Path) -> bool {
+    let extension = path.extension().and_then(|e| e.to_str());
+    extension.is_some_and(|e| HEADERS.contains(&e)) && path.is_file()
 }
 
 /// The headers in a folder and below, as paths relative to it, sorted.
-pub(crate) fn headers(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+fn headers(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     walk(folder, &mut |path| {
-        let extension = path.extension().and_then(|e| e.to_str());
-        if extension.is_some_and(|e| HEADERS.contains(&e)) && path.is_file() {
+        if is_header(path) {
             found.push(path.strip_prefix(folder).unwrap_or(path).to_owned());
         }
     })?;
@@ -114,6 +230,10 @@ pub(crate) fn walk(folder: &Path, visit: &mut dyn FnMut(&Path)) -> Result<(), Er
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn sources(folder: &Path, only: &[Pattern], excluded: &[Pattern]) -> Result<Vec<Source>, Error> {
+        Ok(in_folder(folder)?.select(only, excluded)?.list)
+    }
 
     fn folder(files: &[&str]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
@@ -216,5 +336,32 @@ mod tests {
         assert!(matches!(names(&["quant/*.cu"], &["*.cu"]), Err(Error::NoSources { .. })));
         let error = names(&[], &["a_b.cu", "q5.cu"]).unwrap_err().to_string();
         assert_eq!(error, "the pattern `q5.cu`: no source has a name of this form");
+    }
+
+    #[test]
+    fn files_are_named_by_the_folder_that_they_share() {
+        let folder = folder(&["src/moe/a.cu", "src/b.cu", "src/b.cuh", "src/moe/x/y.cuh", "src/c.cu"]);
+        let root = absolute(folder.path()).unwrap();
+        let files = ["src/moe/a.cu", "src/b.cu", "src/moe/../b.cu"].map(|file| folder.path().join(file));
+        let found = of_files(&files).unwrap().select(&[], &[]).unwrap();
+        assert_eq!(found.folder, root.join("src"));
+        let names: Vec<_> = found.list.iter().map(|source| source.relative.as_str()).collect();
+        assert_eq!(names, ["b.cu", "moe/a.cu"]);
+        // Not what lies elsewhere, nor all that a folder holds.
+        let read = ["src/b.cuh", "src/b.cu", "src/moe/a.cu"].map(|file| root.join(file));
+        assert_eq!(found.read().unwrap(), read);
+
+        let one = of_files(&files[1..2]).unwrap().select(&[], &[]).unwrap();
+        assert_eq!((one.folder, one.list[0].name.as_str()), (root.join("src"), "b"));
+    }
+
+    #[test]
+    fn files_that_are_none_are_named() {
+        let folder = folder(&["a.cu"]);
+        assert!(matches!(of_files(&[]), Err(Error::NoFiles)));
+        assert!(matches!(of_files(&["..".into()]), Err(Error::SourceName { .. })));
+        assert!(matches!(of_files(&[folder.path().join("no/b.cu")]), Err(Error::Io { .. })));
+        let missing = of_files(&[folder.path().join("b.cu")]).unwrap().select(&[], &[]);
+        assert!(missing.unwrap_err().to_string().ends_with("b.cu: it is no file, and no link to one"));
     }
 }

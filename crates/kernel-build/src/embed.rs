@@ -33,10 +33,19 @@ impl Builder {
     pub fn embed(self) -> Result<Build, Error> {
         let out = std::env::var_os("OUT_DIR").ok_or(Error::NotABuildScript { name: "OUT_DIR" })?;
         let (types, output) = (self.types.clone(), self.output.clone());
+        let build = self.build_and_tell()?;
+        build.write_rust(Path::new(&out), &output, &types)?;
+        Ok(build)
+    }
+
+    /// For build scripts that write the code in a form of their own: builds, and tells Cargo what it depends on, and of warnings.
+    ///
+    /// # Errors
+    /// As for [`build`](Self::build).
+    pub fn build_and_tell(self) -> Result<Build, Error> {
         self.tell_variables();
         let build = self.build()?;
         build.tell_dependencies();
-        build.write_rust(Path::new(&out), &output, &types)?;
         Ok(build)
     }
 
@@ -77,11 +86,12 @@ impl Build {
         tell_warnings(self.warnings());
     }
 
-    /// What a build script has to watch: the folders of sources and headers, what it was told to watch, and the compilers.
+    /// What a build script has to watch: sources, the folders of headers, what it was told to watch, and the compilers.
     #[must_use]
     pub fn dependencies(&self) -> Vec<PathBuf> {
-        let mut paths = vec![self.folder.clone()];
-        paths.extend(self.includes.iter().filter(|dir| !dir.starts_with(&self.folder)).cloned());
+        let mut paths = self.read.clone();
+        let is_read = |dir: &&PathBuf| self.read.iter().any(|folder| dir.starts_with(folder));
+        paths.extend(self.includes.iter().filter(|dir| !is_read(dir)).cloned());
         paths.extend(self.watched.iter().cloned());
         paths.extend(self.toolchain.iter().map(|toolchain| toolchain.clang.clone()));
         paths.extend(self.nvcc.iter().map(|nvcc| nvcc.path.clone()));

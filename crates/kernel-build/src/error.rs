@@ -62,6 +62,9 @@ pub enum Error {
         /// The folder.
         folder: PathBuf,
     },
+    /// A list of sources names none.
+    #[error("no source is named")]
+    NoFiles,
     /// A pattern for sources is none, leads out of their folder, or means no source.
     #[error("the pattern `{pattern}`: {reason}")]
     Pattern {

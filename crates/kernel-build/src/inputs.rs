@@ -6,13 +6,16 @@ use std::sync::Mutex;
 use std::time::SystemTime;
 
 use crate::cache::Input;
-use crate::{Error, depfile, discover};
+use crate::discover::{Searched, Sources};
+use crate::{Error, depfile};
 
 /// The files of a build.
 pub(crate) struct Inputs<'a> {
-    /// The folder of the sources.
+    /// The folder that sources are named by.
     pub(crate) folder: &'a Path,
-    /// Those of headers.
+    /// Where headers may lie beside them.
+    pub(crate) beside: &'a [Searched],
+    /// The folders of headers that the caller names.
     pub(crate) includes: &'a [PathBuf],
     /// Begin of the build: a file that is newer may have changed while it was compiled.
     begin: SystemTime,
@@ -21,8 +24,9 @@ pub(crate) struct Inputs<'a> {
 
 impl<'a> Inputs<'a> {
     /// Those of a build that begins now.
-    pub(crate) fn new(folder: &'a Path, includes: &'a [PathBuf]) -> Self {
-        Self { folder, includes, begin: SystemTime::now(), hashes: Mutex::default() }
+    pub(crate) fn new(sources: &'a Sources, includes: &'a [PathBuf]) -> Self {
+        let Sources { folder, beside, .. } = sources;
+        Self { folder, beside, includes, begin: SystemTime::now(), hashes: Mutex::default() }
     }
 
     /// The hash of a file's content, computed once per build.
@@ -55,11 +59,16 @@ pub(crate) fn part(key: &mut blake3::Hasher, bytes: &[u8]) {
     key.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
 }
 
+/// Adds the folders that the caller names, as [`headers_of`] does.
+pub(crate) fn headers_of_all(key: &mut blake3::Hasher, folders: &[PathBuf]) -> Result<(), Error> {
+    folders.iter().try_for_each(|path| headers_of(key, &Searched { path: path.clone(), below: true }))
+}
+
 /// Adds a folder and the names of its headers: one that appears in an earlier folder changes what an include finds, though no known input
 /// changes.
-pub(crate) fn headers_of(key: &mut blake3::Hasher, folder: &Path) -> Result<(), Error> {
-    part(key, folder.as_os_str().as_encoded_bytes());
-    for header in discover::headers(folder)? {
+pub(crate) fn headers_of(key: &mut blake3::Hasher, folder: &Searched) -> Result<(), Error> {
+    part(key, folder.path.as_os_str().as_encoded_bytes());
+    for header in folder.headers()? {
         part(key, header.as_os_str().as_encoded_bytes());
     }
     Ok(())

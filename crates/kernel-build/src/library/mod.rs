@@ -62,6 +62,7 @@ impl Builder {
             )));
         }
 
+        let link = self.link;
         if self.knows_nvidia() {
             return Err(bad(
                 "host code is compiled for AMD GPUs only, so its builder has no `nvidia` and no `features`"
@@ -98,6 +99,8 @@ impl Builder {
             // The compiler tells the same of a source's host code in every compilation.
             let known = build.warnings();
             tell_warnings(told.iter().filter(|warning| !known.contains(warning)));
+        }
+        if script && link {
             println!("cargo::rustc-link-search=native={}", folder.display());
             println!("cargo::rustc-link-lib=static={name}");
             if members.iter().any(|(_, symbols)| symbols.wanted.iter().any(|name| is_cxx(name))) {

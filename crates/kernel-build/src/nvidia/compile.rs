@@ -1,7 +1,7 @@
 //! One source for one architecture: through the cache or through nvcc.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use code_object::embedded::CudaKind;
 use super::{CudaArch, Nvcc, kernels};
 use crate::cache::{Cache, Entry, Input};
 use crate::compile::{Failed, Plan, failure};
-use crate::inputs::{Inputs, headers_of, part};
+use crate::inputs::{Inputs, headers_of, headers_of_all, part};
 use crate::{BuiltImage, Diagnostic, Error, Target, diagnostics, nvcc};
 
 /// Changes when the same inputs would give other results.
@@ -61,7 +61,8 @@ impl<'a> Compiler<'a> {
             }
             part(&mut base, b"");
         }
-        for dir in inputs.includes.iter().map(PathBuf::as_path).chain([inputs.folder]) {
+        headers_of_all(&mut base, inputs.includes)?;
+        for dir in inputs.beside {
             headers_of(&mut base, dir)?;
         }
         Ok(Self { nvcc, cache, inputs, kind, archs, options, base: base.finalize() })

@@ -1,0 +1,68 @@
+use std::path::{Path, PathBuf};
+
+use kernel_build::Error as Cause;
+
+/// What the functions of this crate return.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why kernels were not built. The variants are cudaforge's.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no compiler for AMD GPUs.
+    #[error("no compiler for AMD GPUs: {0}")]
+    NvccNotFound(String),
+    /// Never made here: CUDA is not needed.
+    #[error("CUDA is not in {}", .0.display())]
+    CudaToolkitNotFound(PathBuf),
+    /// A compute capability is missing, or is none.
+    #[error("compute capability: {0}")]
+    ComputeCapDetectionFailed(String),
+    /// A source does not compile.
+    #[error("{} does not compile:\n{message}", path.display())]
+    CompilationFailed {
+        /// The first such source.
+        path: PathBuf,
+        /// What the compiler said of all such sources.
+        message: String,
+    },
+    /// The library could not be made.
+    #[error("{0}")]
+    LinkingFailed(String),
+    /// There is no such source.
+    #[error("there is no {}", .0.display())]
+    SourcePathNotFound(PathBuf),
+    /// A dependency could not be fetched.
+    #[error("{0}")]
+    GitOperationFailed(String),
+    /// A file or folder could not be read or written.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// The cache of compiled code could not be used.
+    #[error("cache of compiled kernels: {0}")]
+    CacheError(String),
+    /// The builder was told something that it cannot do.
+    #[error("{0}")]
+    InvalidConfig(String),
+}
+
+impl From<Cause> for Error {
+    fn from(error: Cause) -> Self {
+        let message = error.to_string();
+        match error {
+            Cause::Toolchain(_) => Self::NvccNotFound(message),
+            Cause::Compile { failures } => {
+                let path = failures.first().map(|failure| failure.source.clone()).unwrap_or_default();
+                Self::CompilationFailed { path, message }
+            }
+            Cause::HostCode { source_file, .. } => Self::CompilationFailed { path: source_file, message },
+            Cause::Library { .. } => Self::LinkingFailed(message),
+            Cause::Io { source, .. } => Self::Io(std::io::Error::new(source.kind(), message)),
+            _ => Self::InvalidConfig(message),
+        }
+    }
+}
+
+/// An error of the system, with the path that it is about.
+pub(crate) fn io(action: &str, path: &Path, error: &std::io::Error) -> Error {
+    Error::Io(std::io::Error::new(error.kind(), format!("cannot {action} {}: {error}", path.display())))
+}

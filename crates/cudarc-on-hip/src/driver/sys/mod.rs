@@ -1,0 +1,64 @@
+//! CUDA's driver API, as far as it is here: types, values and functions with the names of its header.
+//!
+//! A function's contract is the one in CUDA's documentation. Each calls its counterpart of HIP on the device of the calling thread's
+//! context. What HIP lacks is an error: `CUDA_ERROR_NOT_SUPPORTED`. A function that is not listed here does not exist in this crate.
+#![allow(missing_docs, reason = "names and contracts are those of CUDA's header")]
+#![allow(clippy::missing_safety_doc, reason = "the contract is the one in CUDA's documentation")]
+#![allow(clippy::too_many_arguments, reason = "the arguments are CUDA's")]
+#![allow(non_camel_case_types, non_snake_case, reason = "the names are CUDA's")]
+
+mod attributes;
+mod context;
+mod device;
+mod enums;
+mod event;
+mod external;
+mod function;
+mod graph;
+mod memory;
+mod module;
+mod pool;
+mod stream;
+mod types;
+
+pub use context::*;
+pub use device::*;
+pub use enums::*;
+pub use event::*;
+pub use external::*;
+pub use function::*;
+pub use graph::*;
+pub use memory::*;
+pub use module::*;
+pub use pool::*;
+pub use stream::*;
+pub use types::*;
+
+pub(crate) use module::load_bytes;
+
+/// Functions of CUDA's, whose bodies end in an outcome.
+macro_rules! functions {
+    ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)+) => {
+        $(
+            $(#[$attribute])*
+            pub unsafe fn $name($($argument: $type),*) -> $crate::driver::sys::CUresult {
+                #[allow(unused_unsafe, reason = "some only look at numbers")]
+                // SAFETY: the caller keeps the contract that CUDA's documentation has for this function, and HIP's is the same: handles are
+                // those that functions of this module have made, and each pointer leads where it says.
+                let run = move || -> $crate::backend::Outcome { unsafe { $body } };
+                $crate::backend::status(run())
+            }
+        )+
+    };
+}
+use functions;
+
+/// A device address as HIP writes it.
+fn address(address: CUdeviceptr) -> *mut std::ffi::c_void {
+    std::ptr::with_exposed_provenance_mut(address as usize)
+}
+
+/// A device address as CUDA writes it.
+fn number_of(address: *mut std::ffi::c_void) -> CUdeviceptr {
+    address.expose_provenance() as CUdeviceptr
+}

