@@ -9,7 +9,7 @@ use crate::common::LONG;
 use crate::job::Job;
 
 /// How long ranks wait for one that never comes, of which nobody can know that it is dead.
-pub(crate) const LIMIT: Duration = Duration::from_secs(4);
+pub(crate) const LIMIT: Duration = Duration::from_secs(2);
 /// What tells ranks the plan.
 const PLAN: &str = "FERROCM_TEST_PLAN";
 

@@ -159,17 +159,16 @@ fn go_on_without(rank: &Rank, plan: &Plan) {
 
 /// Makes the rank; the one that dies in the meantime does so.
 fn rank_of(launch: &Launch, device: &Device, plan: &Plan, dies: bool) -> rccl::Result<Rank> {
-    let limit = match plan.phase {
-        // Of a rank that never comes nobody can know that it is dead; and one may die just before it can be seen.
-        Phase::Exchange | Phase::Init | Phase::Joined => LIMIT,
-        _ => LONG,
-    };
+    // Of a rank that never comes nobody can know that it is dead; and one may die just before it can be seen.
+    let short = |phases: &[Phase]| if phases.contains(&plan.phase) { LIMIT } else { LONG };
+    let exchange = short(&[Phase::Exchange]);
+    let limit = short(&[Phase::Exchange, Phase::Init, Phase::Joined]);
     let options = Options::new().limit(limit);
     let is_last = launch.rank() == plan.last(launch.size());
     match plan.phase {
         Phase::Init | Phase::Joined if dies || is_last => {
             // It gets the id as the others do, and then takes its time.
-            let id = launch.exchange(device, limit)?;
+            let id = launch.exchange(device, exchange)?;
             if dies && plan.phase == Phase::Init {
                 die_after(Duration::from_millis(plan.delay));
             }
@@ -183,7 +182,7 @@ fn rank_of(launch: &Launch, device: &Device, plan: &Plan, dies: bool) -> rccl::R
             }
             Communicator::with(device, &id, launch.rank(), launch.size(), options).map(rank)
         }
-        _ => launch.communicator_with(device, options, limit).map(rank),
+        _ => launch.communicator_with(device, options, exchange).map(rank),
     }
 }
 
@@ -191,7 +190,7 @@ fn rank_of(launch: &Launch, device: &Device, plan: &Plan, dies: bool) -> rccl::R
 fn work(rank: &Rank, plan: &Plan) -> rccl::Result<()> {
     let (at, size) = (rank.comm.rank()?, rank.comm.size()?);
     let (next, before) = ((at + 1) % size, (at + size - 1) % size);
-    let limit = if rank.comm.implementation().starts_with("rccl-on-hip") { LONG } else { LIMIT };
+    let limit = if rank.comm.implementation().starts_with("rccl-on-hip") { LONG } else { 5 * LIMIT };
     let mut buffer = rank.buffer(&vec![1.0_f32; plan.count]);
     let mut other = rank.buffer(&vec![1.0_f32; plan.count]);
     let began = Instant::now();
