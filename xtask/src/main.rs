@@ -20,6 +20,7 @@ mod suites;
 mod template;
 mod test;
 mod tools;
+mod tune;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -84,6 +85,8 @@ enum Task {
     /// Measures something and prints the figures
     #[command(subcommand)]
     Bench(bench::Benchmark),
+    /// Measures which kernel of blas-on-kernels computes a product, by its sizes, and writes the table that the library reads
+    Tune(tune::Options),
 }
 
 #[derive(Debug, Args)]
@@ -279,6 +282,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
         Task::Rocm(options) => return rocm_run::run(&options),
         Task::Hipify(options) => return hipify::hipify(*options),
         Task::Bench(what) => bench::bench(&what),
+        Task::Tune(options) => tune::tune(&options),
         Task::Bindgen(BindgenArguments { check, mut more }) => {
             if check {
                 more.insert(0, "--check".to_owned());
