@@ -142,10 +142,7 @@ mod tests {
         for class in Class::ALL {
             for kind in TYPES {
                 for way in ways(class, kind) {
-                    let last = rows
-                        .iter()
-                        .filter(|row| (row.class, row.kind, row.way) == (class, kind, *way))
-                        .next_back();
+                    let last = rows.iter().rfind(|row| (row.class, row.kind, row.way) == (class, kind, *way));
                     assert_eq!(last.map(|row| row.most), Some([u32::MAX; 3]), "{class:?} {kind:?} {way:?}");
                 }
             }
