@@ -22,7 +22,8 @@
 #define BY_LANES(T, NAME)                                                                                               \
     MATMUL(T, NAME, tall, 64, 16, staged, false, false)                                                                 \
     MATMUL(T, NAME, small, 32, 32, staged, false, false)                                                                \
-    MATMUL(T, NAME, large, 64, 32, staged, false, false)
+    MATMUL(T, NAME, large, 64, 32, staged, false, false)                                                                \
+    extern "C" __global__ __launch_bounds__(WAVE) void blas_matmul_##NAME##_thin(const Shape shape) { thin<T>(shape); }
 #if defined(MATRIX_MFMA)
 BY_BLOCKS(float, f32)
 #else

@@ -413,6 +413,94 @@ template <typename T, unsigned ROWS, unsigned COLUMNS, bool A_DIRECT, bool B_DIR
     }
 }
 
+// Rows and the most columns of a wave's thin tile: `THIN` of crates/blas-on-kernels/src/gemm/matmul.rs.
+constexpr unsigned THIN = 4;
+
+// The first `count` elements of a chunk, zeros behind them.
+template <typename T> __device__ __forceinline__ Chunk part_of_chunk(const T *at, unsigned count) {
+    constexpr unsigned EACH = 4 / sizeof(T);
+    Chunk chunk = {};
+#pragma unroll
+    for (unsigned i = 0; i < 4 * EACH; ++i)
+        if (i < count)
+            chunk.x[i / EACH] |= static_cast<unsigned>(bits_as<typename BitsOf<sizeof(T)>::type>(at[i])) << i % EACH * 8 * sizeof(T);
+    return chunk;
+}
+
+// A few rows times a few columns, both along the depth, in which the wave's lanes stand side by side: for targets without matrix instructions.
+template <typename T> __device__ __forceinline__ void thin(const Shape &shape) {
+    using Number = sum_t<T>;
+    constexpr unsigned CHUNK = 16 / sizeof(T);
+    __shared__ Number scratch[THIN * THIN];
+    const Epilogue<Number> epilogue(shape);
+    const unsigned depth = epilogue.alpha == 0 ? 0 : shape.depth, lane = threadIdx.x, product = blockIdx.z, row0 = blockIdx.x * THIN;
+    unsigned batch = product, first = 0, last = depth;
+    if (shape.parts != 1) {
+        batch = product / shape.parts;
+        first = min((product - batch * shape.parts) * shape.part, depth);
+        last = min(first + shape.part, depth);
+    }
+    Number sums[THIN][THIN] = {};
+    if (first < last) {
+        const T *a = uniform(static_cast<const T *>(shape.a.of(batch))), *b = uniform(static_cast<const T *>(shape.b.of(batch)));
+        const T *rows[THIN];
+#pragma unroll
+        for (unsigned r = 0; r < THIN; ++r)
+            rows[r] = a + min(row0 + r, shape.rows - 1) * shape.a_stride;
+#pragma unroll 1
+        for (unsigned at = first + lane * CHUNK; at < last; at += WAVE * CHUNK) {
+            const unsigned count = last - at;
+            const auto read = [&](const T *from) {
+                Chunk chunk;
+                if (count >= CHUNK)
+                    read_dwords<4>(chunk.x, from + at);
+                else
+                    chunk = part_of_chunk(from + at, count);
+                return chunk;
+            };
+            Chunk left[THIN];
+#pragma unroll
+            for (unsigned r = 0; r < THIN; ++r)
+                left[r] = read(rows[r]);
+#pragma unroll
+            for (unsigned c = 0; c < THIN; ++c) {
+                if (c >= shape.columns)
+                    break;
+                const Chunk right = read(b + c * shape.b_stride);
+#pragma unroll
+                for (unsigned r = 0; r < THIN; ++r)
+#pragma unroll
+                    for (unsigned d = 0; d < 4; ++d)
+                        sums[c][r] = Dot<T>::apply(left[r].x[d], right.x[d], sums[c][r]);
+            }
+        }
+    }
+#pragma unroll
+    for (unsigned c = 0; c < THIN; ++c) {
+        if (c >= shape.columns)
+            break;
+#pragma unroll
+        for (unsigned r = 0; r < THIN; ++r) {
+            Number sum = sums[c][r];
+#pragma unroll
+            for (unsigned mask = WAVE / 2; mask > 0; mask /= 2)
+                sum += bits_as<Number>(from_lane_xor(bits_as<float>(sum), mask));
+            if (lane == 0)
+                scratch[c * THIN + r] = sum;
+        }
+    }
+    wave_fence();
+    const unsigned row = row0 + lane % THIN, column = lane / THIN;
+    if (row >= shape.rows || column >= min(shape.columns, THIN))
+        return;
+    if (shape.partial != nullptr) {
+        static_cast<Number *>(shape.partial)[(static_cast<size_t>(product) * shape.columns + column) * shape.rows + row] = scratch[lane];
+        return;
+    }
+    const void *c = epilogue.beta == 0 ? nullptr : shape.c.of(batch);
+    epilogue.finish(shape, c, shape.d.of(batch), row, column, scratch[lane]);
+}
+
 // Rows of a thread that adds: `ADDED` of crates/blas-on-kernels/src/gemm/matmul.rs.
 constexpr unsigned ADDED = 4;
 

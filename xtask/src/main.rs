@@ -22,6 +22,7 @@ mod suites;
 mod template;
 mod test;
 mod tools;
+mod tune;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -92,6 +93,8 @@ enum Task {
     /// Measures something and prints the figures
     #[command(subcommand)]
     Bench(bench::Benchmark),
+    /// Measures which kernel of blas-on-kernels computes a product, by its sizes, and writes the table that the library reads
+    Tune(tune::Options),
 }
 
 #[derive(Debug, Args)]
@@ -304,6 +307,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
         Task::Patch(options) => patch::patch(&options),
         Task::Hipify(options) => return hipify::hipify(*options),
         Task::Bench(what) => bench::bench(&what),
+        Task::Tune(options) => tune::tune(&options),
         Task::Bindgen(BindgenArguments { check, mut more }) => {
             if check {
                 more.insert(0, "--check".to_owned());

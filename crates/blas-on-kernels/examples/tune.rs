@@ -9,12 +9,14 @@ use std::time::Instant;
 
 use blas_on_kernels::tune::{Family, families, force};
 use hip::{Device, DeviceBuffer, Stream};
-use rocblas_sys::{Table, rocblas_datatype, rocblas_gemm_algo, rocblas_handle, rocblas_operation, rocblas_status};
+use rocblas_sys::{
+    Table, rocblas_datatype, rocblas_gemm_algo, rocblas_handle, rocblas_operation, rocblas_status,
+};
 
 /// Sizes that are measured, and up to which ones they stand for: rows, columns, depth.
-const ROWS: &[(usize, &str)] = &[(64, "128"), (576, "1024"), (1536, "*")];
-const COLUMNS: &[(usize, &str)] = &[(1, "4"), (16, "16"), (64, "96"), (256, "*")];
-const DEPTHS: &[(usize, &str)] = &[(128, "256"), (576, "1024"), (1536, "*")];
+const ROWS: &[(usize, &str)] = &[(64, "128"), (512, "1024"), (1152, "*")];
+const COLUMNS: &[(usize, &str)] = &[(1, "4"), (16, "16"), (64, "96"), (192, "*")];
+const DEPTHS: &[(usize, &str)] = &[(128, "256"), (512, "1024"), (1152, "*")];
 /// How many waves may share the depth, each of this many elements at least.
 const PARTS: &[u16] = &[1, 2, 4, 8];
 const LEAST_DEPTH: usize = 128;
@@ -134,6 +136,7 @@ impl Tuner {
         let mut costs = Vec::new();
         let product = Product::new(self, family, size)?;
         for tile in family.tiles.iter().copied() {
+            let mut least = u64::MAX;
             for parts in PARTS.iter().copied() {
                 if parts > 1 && size[2] / usize::from(parts) < LEAST_DEPTH {
                     continue;
@@ -141,7 +144,13 @@ impl Tuner {
                 if !force(Some((tile, parts))) {
                     return Err(format!("{tile} is no tile").into());
                 }
-                costs.push((product.cost()?, (tile, parts)));
+                let cost = product.cost()?;
+                costs.push((cost, (tile, parts)));
+                // More waves only add to what there is to execute.
+                if cost.time > least {
+                    break;
+                }
+                least = cost.time;
             }
         }
         let fewest = costs.iter().map(|(cost, _)| cost.instructions).min().unwrap_or_default();
@@ -202,8 +211,30 @@ impl<'a> Product<'a> {
         // SAFETY: the buffers have as many elements as the sizes say, and factors are 32 bits.
         let status = unsafe {
             (self.tuner.table.rocblas_gemm_ex)(
-                self.tuner.handle, a_how, b_how, m as i32, n as i32, k as i32, factor(&one), a, kind, lda as i32, b, kind,
-                ldb as i32, factor(&zero), d, result, m as i32, d, result, m as i32, compute, algorithm, 0, 0,
+                self.tuner.handle,
+                a_how,
+                b_how,
+                m as i32,
+                n as i32,
+                k as i32,
+                factor(&one),
+                a,
+                kind,
+                lda as i32,
+                b,
+                kind,
+                ldb as i32,
+                factor(&zero),
+                d,
+                result,
+                m as i32,
+                d,
+                result,
+                m as i32,
+                compute,
+                algorithm,
+                0,
+                0,
             )
         };
         expect(status)
@@ -231,7 +262,8 @@ impl<'a> Product<'a> {
         for kernel in stream.take_counters()? {
             let (waves, instructions) = (kernel.waves.max(1), kernel.instructions.total());
             let bytes = kernel.global.read_bytes;
-            let each = CYCLES_OF_INSTRUCTION * instructions / waves + CYCLES_OF_BYTES * bytes / waves / BYTES_UNDER_WAY;
+            let each = CYCLES_OF_INSTRUCTION * instructions / waves
+                + CYCLES_OF_BYTES * bytes / waves / BYTES_UNDER_WAY;
             cost.instructions += instructions;
             cost.time += CYCLES_OF_LAUNCH + each * waves.div_ceil(SIMDS * self.tuner.compute_units);
         }

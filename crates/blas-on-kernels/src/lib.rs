@@ -28,6 +28,7 @@ mod args;
 mod call;
 mod checks;
 mod combine;
+mod fused;
 mod gemm;
 mod gpu;
 mod handle;
@@ -48,6 +49,7 @@ use std::sync::OnceLock;
 
 use rocblas_sys::{Builder, Extensions, Table};
 
+pub use fused::{FusedGemm, FusedMatrix};
 pub use gemm::Activation;
 
 /// The compiled kernels: one module per `.cu` file of `kernels/blas`.

@@ -30,7 +30,9 @@ pub fn families(processor: &str) -> Vec<Family> {
     let Some(class) = Class::of(processor) else { return Vec::new() };
     let mut families = Vec::new();
     for kind in TYPES.into_iter().filter(|kind| *kind != Type::BF16) {
-        for (way, across) in [(Way::Direct, [false; 2]), (Way::Mixed, [true, false]), (Way::Staged, [true; 2])] {
+        for (way, across) in
+            [(Way::Direct, [false; 2]), (Way::Mixed, [true, false]), (Way::Staged, [true; 2])]
+        {
             let is_there = class.has_instructions(kind) || way == Way::Staged;
             if let (true, Some(name)) = (is_there, type_name(kind)) {
                 let tiles = way.tiles(class, kind).iter().map(|tile| tile.name()).collect();

@@ -72,3 +72,22 @@ fn every_function_is_there_or_has_a_reason_why_not() {
     let line = format!("{} of the table's {} functions are there", there.len(), all.len());
     assert!(page.contains(&line), "the page says: {line}");
 }
+
+/// The names that the device tests have in their sources.
+fn tested() -> BTreeSet<String> {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/device"));
+    let mut names = BTreeSet::new();
+    for file in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        names.extend(words.filter(|word| word.starts_with("rocblas_")).map(str::to_owned));
+    }
+    names
+}
+
+#[test]
+fn the_device_tests_name_every_function() {
+    let tested = tested();
+    let missing: Vec<_> = blas_on_kernels::functions().filter(|name| !tested.contains(*name)).collect();
+    assert!(missing.is_empty(), "{} functions have no test: {missing:?}", missing.len());
+}

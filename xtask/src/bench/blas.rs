@@ -34,23 +34,33 @@ pub(crate) struct Options {
     repeat: u32,
 }
 
-/// The products that are measured: squares, those of a transformer's layers with a prompt and with one token, batches as attention has them.
+/// The products that are measured: squares; those of a transformer's layers with one token, a few, and a prompt; batches as attention has
+/// them.
 const SHAPES: &[&str] = &[
+    "f64:256x256x256",
     "f32:512x512x512",
     "f32:100x300x77",
-    "f32:1x1024x1024:nt",
-    "f32:64x64x64x16",
-    "f64:256x256x256",
     "f16:512x512x512",
-    "f16:512x512x512:nt",
-    "f16:128x1024x1024:nt",
-    "f16:128x4096x1024:nt",
-    "f16:1x1024x1024:nt",
-    "f16:8x1024x1024:nt",
-    "f16:32x32x4096:nt",
-    "f16:128x128x64x12:nt",
-    "f16:128x64x128x12",
-    "bf16:128x1024x1024:nt",
+    "f16:1x2048x2048:nt",
+    "f16:1x576x1536:nt",
+    "f16:4x2048x576:nt",
+    "f16:8x2048x2048:nt",
+    "f16:16x576x576:nt",
+    "f16:64x576x576:nt",
+    "f16:64x2048x576:nt",
+    "f16:128x576x2048:nt",
+    "f16:256x576x576:nt",
+    "f16:512x1536x576:nt",
+    "f16:128x128x64x9:nt",
+    "f16:128x64x128x9",
+    "f16:1x512x64x9:nt",
+    "f16:1x64x512x9",
+    "bf16:1x2048x2048:nt",
+    "bf16:128x576x2048:nt",
+    "f32:1x2048x2048:nt",
+    "f32:64x576x576:nt",
+    "f32:256x576x576:nt",
+    "f32:128x128x64x9:nt",
 ];
 
 /// A product of matrices, by rows.

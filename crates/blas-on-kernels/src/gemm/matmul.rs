@@ -6,7 +6,7 @@ use std::ptr::null;
 use super::tuning::{Choice, Problem};
 use super::{Matrix, Product, Structure};
 use crate::args::Type;
-use crate::call::{Call, DeviceOperand, Factor, Result};
+use crate::call::{Call, DeviceOperand, Factor, NOT_IMPLEMENTED, Result};
 use crate::gpu::Class;
 use crate::modules;
 use crate::vector::THREADS;
@@ -97,6 +97,10 @@ pub(crate) struct Epilogue {
 
 impl Epilogue {
     pub(crate) const NONE: Self = Self { bias: null(), kind: Type::F32, activation: Activation::None };
+
+    pub(crate) fn is_none(&self) -> bool {
+        self.bias.is_null() && self.activation == Activation::None
+    }
 }
 
 /// `Activation` of `kernels/blas/matmul.cuh`.
@@ -143,6 +147,20 @@ pub(crate) fn kernel(kind: Type, tile: Tile, way: Way) -> Option<&'static str> {
     Some(names!(F32 "f32", F16 "f16", BF16 "bf16", I8 "i8"))
 }
 
+/// Rows and the most columns of what a wave computes without matrix instructions: `THIN` of `kernels/blas/matmul.cuh`.
+const THIN: u32 = 4;
+
+/// The kernel for a few columns without matrix instructions.
+pub(crate) fn thin_kernel(kind: Type) -> Option<&'static str> {
+    Some(match kind {
+        Type::F32 => "blas_matmul_f32_thin",
+        Type::F16 => "blas_matmul_f16_thin",
+        Type::BF16 => "blas_matmul_bf16_thin",
+        Type::I8 => "blas_matmul_i8_thin",
+        _ => return None,
+    })
+}
+
 /// `Shape` of `kernels/blas/matmul.cuh`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -172,6 +190,8 @@ const MOST_GRID: u32 = 65_535;
 const PART: u32 = 128;
 /// Rows of a work-item that adds what they have: `ADDED` of `kernels/blas/matmul.cuh`.
 const ADDED: u32 = 4;
+/// Waves for each compute unit, of thin tiles.
+const WAVES_EACH: u64 = 8;
 /// The most memory for what waves that share the depth have.
 const MOST_PARTIAL: usize = 64 << 20;
 
@@ -241,22 +261,45 @@ impl Matmul {
     }
 
     fn problem(&self) -> Problem {
-        Problem { class: self.class, kind: self.kind, way: self.way, sizes: self.shape.sizes, batches: self.shape.batches }
+        Problem {
+            class: self.class,
+            kind: self.kind,
+            way: self.way,
+            sizes: self.shape.sizes,
+            batches: self.shape.batches,
+        }
+    }
+
+    /// Between kernels for a few columns there is no choice.
+    fn is_thin(&self) -> bool {
+        !self.class.has_instructions(self.kind) && self.shape.sizes[1] <= THIN && self.shape.across == [0, 0]
+    }
+
+    /// The kernel, the rows and columns of its tiles, and how many waves should share the depth.
+    fn how(&self, compute_units: u32) -> Option<(&'static str, [u32; 2], u32)> {
+        if self.is_thin() {
+            let waves = u64::from(self.shape.sizes[0].div_ceil(THIN)) * u64::from(self.shape.batches);
+            let parts = WAVES_EACH * u64::from(compute_units) / waves;
+            return Some((
+                thin_kernel(self.kind)?,
+                [THIN; 2],
+                parts.min(u64::from(self.shape.sizes[2] / 1024)) as u32,
+            ));
+        }
+        let Choice { tile, parts } = self.problem().choice(compute_units);
+        Some((kernel(self.kind, tile, self.way)?, tile.sides(self.way, self.class), parts))
     }
 
     pub(super) fn enqueue(mut self, call: &mut Call<'_>) -> Result {
-        let choice = self.problem().choice(call.gpu.compute_units);
+        let (name, [rows, columns], parts) = self.how(call.gpu.compute_units).ok_or(NOT_IMPLEMENTED)?;
         let taken = call.taken;
-        if let Some((parts, bytes)) = self.parts(call, &choice) {
+        if let Some((parts, bytes)) = self.parts(call, parts) {
             let [partial] = call.workspace([bytes])?;
             self.shape.partial = partial;
-            let part = self.shape.sizes[2].div_ceil(parts).next_multiple_of(PART);
-            self.shape.part = part;
+            self.shape.part = self.shape.sizes[2].div_ceil(parts).next_multiple_of(PART);
             self.shape.parts = self.shape.sizes[2].div_ceil(self.shape.part);
         }
-        let [rows, columns] = choice.tile.sides(self.way, self.class);
         let [m, n, _] = self.shape.sizes;
-        let name = kernel(self.kind, choice.tile, self.way).ok_or(crate::call::NOT_IMPLEMENTED)?;
         let grid = [m.div_ceil(rows), n.div_ceil(columns), self.shape.batches * self.shape.parts];
         call.launch(&modules::MATMUL, name, grid, self.class.wave(), &self.shape)?;
         if self.shape.partial.is_null() {
@@ -271,9 +314,9 @@ impl Matmul {
     }
 
     /// How many waves share the depth, and how much memory that needs.
-    fn parts(&self, call: &Call<'_>, choice: &Choice) -> Option<(u32, usize)> {
+    fn parts(&self, call: &Call<'_>, wanted: u32) -> Option<(u32, usize)> {
         let [m, n, k] = self.shape.sizes;
-        let parts = choice.parts.min(k.div_ceil(PART)).min(MOST_GRID / self.shape.batches);
+        let parts = wanted.min(k.div_ceil(PART)).min(MOST_GRID / self.shape.batches);
         // The kernel that adds has a row of workgroups for each column.
         if parts < 2 || n > MOST_GRID {
             return None;

@@ -5,8 +5,8 @@ pub(crate) mod tuning;
 
 use rocblas_sys::{rocblas_gemm_algo, rocblas_operation};
 
-pub(crate) use self::matmul::{Epilogue, TYPES, Tile, Way};
 pub use self::matmul::Activation;
+pub(crate) use self::matmul::{Epilogue, TYPES, Tile, Way};
 use crate::args::{Args, Operand, Scalar, Type};
 use crate::call::{Call, DeviceOperand, Factor, INVALID_POINTER, INVALID_VALUE, NOT_IMPLEMENTED, Result};
 use crate::checks::{operation, sizes, stored};
@@ -138,8 +138,19 @@ fn kernels(compute: Type) -> Result<[&'static str; 2]> {
 impl Call<'_> {
     /// Enqueues a product that is computed in this type.
     pub(crate) fn product(&mut self, compute: Type, product: &Product) -> Result {
-        if let Some(matmul) = matmul::Matmul::of(product, &Epilogue::NONE, self.gpu.class) {
+        self.fused_product(compute, product, &Epilogue::NONE)
+    }
+
+    /// Enqueues a product and what happens to its elements.
+    ///
+    /// # Errors
+    /// `rocblas_status_not_implemented` if something does, and only the kernels that know no epilogue compute the product.
+    fn fused_product(&mut self, compute: Type, product: &Product, epilogue: &Epilogue) -> Result {
+        if let Some(matmul) = matmul::Matmul::of(product, epilogue, self.gpu.class) {
             return matmul.enqueue(self);
+        }
+        if !epilogue.is_none() {
+            return Err(NOT_IMPLEMENTED);
         }
         let tiles = ((product.m - 1) / SIDE + 1).saturating_mul((product.n - 1) / SIDE + 1);
         let parts = self.parts(compute, product, tiles);
@@ -200,13 +211,18 @@ fn types(args: &Args) -> Result<Type> {
 }
 
 pub(crate) fn gemm(call: &mut Call<'_>, args: &Args) -> Result {
-    multiply(call, &Args { d: args.c, ..*args })
+    multiply(call, &Args { d: args.c, ..*args }, &Epilogue::NONE)
 }
 
 /// The only solution that can be asked for by its number; 0 leaves the choice to the library.
 const SOLUTION: i32 = 1;
 
 pub(crate) fn gemm_ex(call: &mut Call<'_>, args: &Args) -> Result {
+    fused_gemm_ex(call, args, &Epilogue::NONE)
+}
+
+/// `gemm_ex`, and what happens to the elements of D.
+pub(crate) fn fused_gemm_ex(call: &mut Call<'_>, args: &Args, epilogue: &Epilogue) -> Result {
     if let Some((algo, solution)) = args.solution
         && algo == rocblas_gemm_algo::rocblas_gemm_algo_solution_index
         && ![0, SOLUTION].contains(&solution)
@@ -215,10 +231,10 @@ pub(crate) fn gemm_ex(call: &mut Call<'_>, args: &Args) -> Result {
     }
     // The factors are of the type that is computed in.
     let factor = |scalar: Scalar| Scalar::new(scalar.at, args.compute);
-    multiply(call, &Args { alpha: factor(args.alpha), beta: factor(args.beta), ..*args })
+    multiply(call, &Args { alpha: factor(args.alpha), beta: factor(args.beta), ..*args }, epilogue)
 }
 
-fn multiply(call: &mut Call<'_>, args: &Args) -> Result {
+fn multiply(call: &mut Call<'_>, args: &Args, epilogue: &Epilogue) -> Result {
     let &Args { m, n, k, trans_a, trans_b, a, b, c, d, form, .. } = args;
     operation(trans_a)?;
     operation(trans_b)?;
@@ -235,7 +251,7 @@ fn multiply(call: &mut Call<'_>, args: &Args) -> Result {
     if same && (c.step != d.step || c.stride != d.stride) {
         return Err(INVALID_VALUE);
     }
-    if same && beta.is(1.0) && alpha.is(0.0) {
+    if same && beta.is(1.0) && alpha.is(0.0) && epilogue.is_none() {
         return Ok(());
     }
     let c_is_there = beta.is(0.0) || !c.at.is_null();
@@ -248,7 +264,7 @@ fn multiply(call: &mut Call<'_>, args: &Args) -> Result {
     let operands = [matrix(&a, trans_a)?, matrix(&b, trans_b)?];
     let mut product = Product::new([m, n, k], alpha, operands, beta, matrix(&c, none)?, batches(args)?);
     product.d = matrix(&d, none)?;
-    call.product(compute, &product)
+    call.fused_product(compute, &product, epilogue)
 }
 
 /// Products of matrices whose elements have steps in both directions.

@@ -62,7 +62,11 @@ impl Problem {
         let wanted = 4 * u64::from(compute_units);
         let tiles = self.way.tiles(self.class, self.kind);
         let preferred = if n <= 32 { Tile::Tall } else { Tile::Large };
-        let tile = if tiles.contains(&preferred) && (n <= 32 || waves(preferred) >= wanted) { preferred } else { Tile::Small };
+        let tile = if tiles.contains(&preferred) && (n <= 32 || waves(preferred) >= wanted) {
+            preferred
+        } else {
+            Tile::Small
+        };
         let parts = (wanted / waves(tile).max(1)).min(u64::from(k / 256)).clamp(1, 32);
         Choice { tile, parts: parts as u32 }
     }
@@ -97,5 +101,125 @@ fn row(line: &str) -> Option<Row> {
     let tile = way.tiles(class, kind).iter().copied().find(|known| known.name() == tile)?;
     let parts: u32 = parts.parse().ok()?;
     let choice = Choice { tile, parts };
-    (1..=64).contains(&parts).then_some(Row { class, kind, way, most: [size(m)?, size(n)?, size(k)?], choice })
+    (1..=64).contains(&parts).then_some(Row {
+        class,
+        kind,
+        way,
+        most: [size(m)?, size(n)?, size(k)?],
+        choice,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::super::matmul::{kernel, thin_kernel};
+    use super::*;
+    use crate::modules;
+
+    /// The ways that a class reads operands of a type in.
+    fn ways(class: Class, kind: Type) -> &'static [Way] {
+        if class.has_instructions(kind) { &Way::ALL } else { &[Way::Staged] }
+    }
+
+    #[test]
+    fn every_row_names_a_kernel_that_exists() {
+        let rows = parse(TEXT).unwrap();
+        assert!(!rows.is_empty());
+        for Row { class, kind, way, choice, .. } in rows {
+            assert!(ways(class, kind).contains(&way), "{class:?} {kind:?} {way:?}");
+            let name = kernel(kind, choice.tile, way).unwrap();
+            let targets = modules::MATMUL.code_objects.iter().map(|object| object.target_id().unwrap());
+            let is_compiled = targets.into_iter().any(|target| Class::of(&target.processor) == Some(class));
+            assert!(!is_compiled || modules::MATMUL.kernels.contains(&name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_table_has_a_row_for_every_problem() {
+        let rows = parse(TEXT).unwrap();
+        for class in Class::ALL {
+            for kind in TYPES {
+                for way in ways(class, kind) {
+                    let last = rows.iter().rfind(|row| (row.class, row.kind, row.way) == (class, kind, *way));
+                    assert_eq!(last.map(|row| row.most), Some([u32::MAX; 3]), "{class:?} {kind:?} {way:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_target_has_the_kernels_of_its_class() {
+        for embedded in modules::MATMUL.code_objects {
+            let target = embedded.target_id().unwrap();
+            let class = Class::of(&target.processor).unwrap_or_else(|| panic!("{target} has no class"));
+            let object = code_object::CodeObject::parse(embedded.bytes).unwrap();
+            let found: HashSet<&str> = object.kernels().iter().map(|kernel| kernel.name.as_str()).collect();
+            for kind in TYPES {
+                let thin = thin_kernel(kind).unwrap();
+                assert!(class.has_instructions(kind) || found.contains(thin), "{thin} for {target}");
+                for way in ways(class, kind) {
+                    for tile in way.tiles(class, kind) {
+                        let name = kernel(kind, *tile, *way).unwrap();
+                        assert!(found.contains(name), "{name} for {target}");
+                    }
+                }
+            }
+            for kernel in object.kernels() {
+                assert_eq!(
+                    (kernel.vgpr_spills, kernel.private_segment_size),
+                    (0, 0),
+                    "{} for {target} spills",
+                    kernel.name
+                );
+                let is_one_wave = !kernel.name.contains("_add_");
+                let wave = kernel.wavefront_size;
+                assert!(
+                    !is_one_wave || wave == class.wave(),
+                    "{} for {target} has waves of {wave}",
+                    kernel.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_row_is_told() {
+        for line in [
+            "mfma f16 direct 1 1 1 tall",
+            "mfma f16 direct 1 1 1 tall 0",
+            "mfma f16 direct 1 1 1 tall 65",
+            "mfma f16 direct 1 1 x tall 1",
+            "mfma f64 direct 1 1 1 tall 1",
+            "mfma f16 staged 1 1 1 large 1",
+            "volta f16 direct 1 1 1 tall 1",
+        ] {
+            let error = parse(line).unwrap_err();
+            assert!(error.contains(line), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_problem_has_the_first_row_that_is_large_enough() {
+        let rows = parse(TEXT).unwrap();
+        let problem = |sizes, batches| Problem {
+            class: Class::Mfma,
+            kind: Type::F16,
+            way: Way::Direct,
+            sizes,
+            batches,
+        };
+        let of = |most: [u32; 3]| {
+            let is_it = |row: &&Row| {
+                (row.class, row.kind, row.way, row.most) == (Class::Mfma, Type::F16, Way::Direct, most)
+            };
+            rows.iter().find(is_it).unwrap().choice
+        };
+        assert_eq!(problem([128, 4, 256], 1).choice(104), of([128, 4, 256]));
+        assert_eq!(problem([129, 5, 257], 1).choice(104), of([1024, 16, 1024]));
+        assert_eq!(problem([5000, 500, 5000], 1).choice(104), of([u32::MAX; 3]));
+        let many = problem([5000, 1, 5000], 1000).choice(104);
+        assert_eq!(many, Choice { parts: 1, ..of([u32::MAX, 4, u32::MAX]) });
+    }
 }

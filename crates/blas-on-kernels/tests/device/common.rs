@@ -1,5 +1,6 @@
 //! What the device tests share: a handle on the device under test, operands of all forms, and numbers to try.
 
+use std::cell::Cell;
 use std::ffi::c_void;
 
 use hip::{Device, DeviceBuffer, DeviceCopy, Stream};
@@ -32,6 +33,8 @@ pub(crate) struct Blas {
     pub(crate) handle: rocblas_handle,
     pub(crate) device: Device,
     pub(crate) stream: Stream,
+    /// How many functions have been called that there are of both widths.
+    calls: Cell<u32>,
 }
 
 /// How a batch is given to a function.
@@ -71,7 +74,7 @@ impl Blas {
             assert_eq!((table.rocblas_create_handle)(&mut handle), SUCCESS);
             assert_eq!((table.rocblas_set_stream)(handle, stream.as_raw()), SUCCESS);
         }
-        Self { table, handle, device, stream }
+        Self { table, handle, device, stream, calls: Cell::new(0) }
     }
 
     pub(crate) fn on_device(&self, on_device: bool) {
@@ -82,6 +85,17 @@ impl Blas {
         };
         // SAFETY: the handle is live.
         assert_eq!(unsafe { (self.table.rocblas_set_pointer_mode)(self.handle, mode) }, SUCCESS);
+    }
+
+    /// Whether the next call is that of the function with sizes of 64 bits: now so, now so, in no period that the forms have.
+    pub(crate) fn next_is_wide(&self) -> bool {
+        self.calls.set(self.calls.get() + 1);
+        self.was_wide()
+    }
+
+    /// Whether the last call was.
+    pub(crate) fn was_wide(&self) -> bool {
+        self.calls.get().wrapping_mul(0x9e37_79b9) >> 31 == 1
     }
 
     pub(crate) fn upload<V: DeviceCopy>(&self, values: &[V]) -> DeviceBuffer<V> {
@@ -182,11 +196,26 @@ impl<E: Element> Operand<E> {
     }
 }
 
-/// Calls the function of the case's form: its plain one, the batched one with sizes of 64 bits, or the strided-batched one.
+/// Calls the function of the case's form: the plain, the batched or the strided-batched one. Where both widths of sizes are named, the
+/// second is that of 64 bits, and the calls take turns.
 ///
 /// Of the arguments, `v` is one as it is, `s` a size, `p` a number's pointer, `o` an operand with what is between its elements or columns,
-/// `a` an operand without, and `b` the batch.
+/// `e` one whose type is named between, `a` an operand without either, and `b` the batch.
 macro_rules! call {
+    ($blas:expr, $form:expr, [$plain:ident $plain_64:ident $batched:ident $batched_64:ident $strided:ident $strided_64:ident]; $($items:tt)*) => {
+        if $blas.next_is_wide() {
+            $crate::common::call!($blas, $form, [$plain_64 $batched_64 $strided_64]; $($items)*)
+        } else {
+            $crate::common::call!($blas, $form, [$plain $batched $strided]; $($items)*)
+        }
+    };
+    ($blas:expr, $form:expr, [$batched:ident $batched_64:ident $strided:ident $strided_64:ident]; $($items:tt)*) => {
+        if $blas.next_is_wide() {
+            $crate::common::call!($blas, $form, [$batched_64 $strided_64]; $($items)*)
+        } else {
+            $crate::common::call!($blas, $form, [$batched $strided]; $($items)*)
+        }
+    };
     ($blas:expr, $form:expr, [$plain:ident $batched:ident $strided:ident]; $($items:tt)*) => {{
         let (table, handle) = ($blas.table, $blas.handle);
         // SAFETY: the operands have as many elements as the sizes say.
@@ -225,6 +254,12 @@ macro_rules! call {
     };
     (@$form:ident $f:expr, [$($done:tt)*] o $value:expr, $step:expr, $($rest:tt)*) => {
         $crate::common::call!(@$form $f, [$($done)* $value.pointer().cast(), ($step) as _,] $($rest)*)
+    };
+    (@strided $f:expr, [$($done:tt)*] e $value:expr, $kind:expr, $step:expr, $($rest:tt)*) => {
+        $crate::common::call!(@strided $f, [$($done)* $value.pointer().cast(), $kind, ($step) as _, $value.stride,] $($rest)*)
+    };
+    (@$form:ident $f:expr, [$($done:tt)*] e $value:expr, $kind:expr, $step:expr, $($rest:tt)*) => {
+        $crate::common::call!(@$form $f, [$($done)* $value.pointer().cast(), $kind, ($step) as _,] $($rest)*)
     };
     (@strided $f:expr, [$($done:tt)*] a $value:expr, $($rest:tt)*) => {
         $crate::common::call!(@strided $f, [$($done)* $value.pointer().cast(), $value.stride,] $($rest)*)

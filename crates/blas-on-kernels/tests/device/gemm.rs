@@ -101,11 +101,11 @@ macro_rules! products {
     )+};
 }
 products! {
-    products_of_f32_are_right f32, 48, [rocblas_sgemm rocblas_sgemm_batched_64 rocblas_sgemm_strided_batched];
-    products_of_f64_are_right f64, 32, [rocblas_dgemm rocblas_dgemm_batched_64 rocblas_dgemm_strided_batched];
-    products_of_f16_are_right f16, 32, [rocblas_hgemm rocblas_hgemm_batched_64 rocblas_hgemm_strided_batched];
-    products_of_complex_f32_are_right [f32; 2], 40, [rocblas_cgemm rocblas_cgemm_batched_64 rocblas_cgemm_strided_batched];
-    products_of_complex_f64_are_right [f64; 2], 24, [rocblas_zgemm rocblas_zgemm_batched_64 rocblas_zgemm_strided_batched];
+    products_of_f32_are_right f32, 48, [rocblas_sgemm rocblas_sgemm_64 rocblas_sgemm_batched rocblas_sgemm_batched_64 rocblas_sgemm_strided_batched rocblas_sgemm_strided_batched_64];
+    products_of_f64_are_right f64, 32, [rocblas_dgemm rocblas_dgemm_64 rocblas_dgemm_batched rocblas_dgemm_batched_64 rocblas_dgemm_strided_batched rocblas_dgemm_strided_batched_64];
+    products_of_f16_are_right f16, 32, [rocblas_hgemm rocblas_hgemm_64 rocblas_hgemm_batched rocblas_hgemm_batched_64 rocblas_hgemm_strided_batched rocblas_hgemm_strided_batched_64];
+    products_of_complex_f32_are_right [f32; 2], 40, [rocblas_cgemm rocblas_cgemm_64 rocblas_cgemm_batched rocblas_cgemm_batched_64 rocblas_cgemm_strided_batched rocblas_cgemm_strided_batched_64];
+    products_of_complex_f64_are_right [f64; 2], 24, [rocblas_zgemm rocblas_zgemm_64 rocblas_zgemm_batched rocblas_zgemm_batched_64 rocblas_zgemm_strided_batched rocblas_zgemm_strided_batched_64];
 }
 
 const F32: rocblas_datatype = rocblas_datatype::rocblas_datatype_f32_r;
@@ -117,130 +117,110 @@ const I32: rocblas_datatype = rocblas_datatype::rocblas_datatype_i32_r;
 const C32: rocblas_datatype = rocblas_datatype::rocblas_datatype_f32_c;
 
 /// Types of A and B, of C and D, and what is computed in.
-fn mixed<A: Element, D: Element, S: Element>(
-    cases: usize,
-    [from, to, compute]: [rocblas_datatype; 3],
-    scale: f64,
-) {
+type Types = [rocblas_datatype; 3];
+
+fn mixed<A: Element, D: Element, S: Element>(cases: usize, types: Types, scale: f64) {
     let blas = Blas::new();
     let mut random = Random::new(2);
     for number in 0..cases {
-        let mut case = random_case(&mut random, number);
-        if compute == I32 {
-            (case.alpha, case.beta) = (z(case.alpha.re.round()), z(case.beta.re.round()));
-        }
-        let [m, n, k] = case.size;
-        let scaled = |Matrix { rows, columns, leading, data }: Matrix<[f64; 2]>| {
-            let data = data.iter().map(|[re, im]| A::of(Z { re: re * scale, im: im * scale })).collect();
-            Matrix::<A> { rows, columns, leading, data }
-        };
-        let [a, b] = sides(&mut random, &case).map(|side| side.into_iter().map(scaled).collect::<Vec<_>>());
-        let c = random.matrices::<D>(case.form.batch(), m, n);
-        let d: Vec<_> = c.iter().map(|c| Matrix::<D>::new(m, n, c.leading, BETWEEN)).collect();
-        let (alpha, beta) =
-            (blas.scalar::<S>(case.alpha, case.on_device), blas.scalar::<S>(case.beta, case.on_device));
-        let [on_a, on_b] = [&a, &b].map(|matrices| blas.matrices(case.form, matrices));
-        let [on_c, on_d] = [&c, &d].map(|matrices| blas.matrices(case.form, matrices));
-        blas.on_device(case.on_device);
-        let operations = case.operations;
-        let batch = case.form.batch();
-        let (lda, ldb, ldc) = (a[0].leading, b[0].leading, c[0].leading);
-        let standard = rocblas_gemm_algo::rocblas_gemm_algo_standard;
-        let (t, h) = (blas.table, blas.handle);
-        // SAFETY: the operands have as many elements as the sizes say.
-        let status = unsafe {
-            match case.form {
-                Form::Plain => (t.rocblas_gemm_ex)(
-                    h,
-                    operations[0],
-                    operations[1],
-                    m as _,
-                    n as _,
-                    k as _,
-                    alpha.pointer(),
-                    on_a.pointer(),
-                    from,
-                    lda as _,
-                    on_b.pointer(),
-                    from,
-                    ldb as _,
-                    beta.pointer(),
-                    on_c.pointer(),
-                    to,
-                    ldc as _,
-                    on_d.pointer(),
-                    to,
-                    ldc as _,
-                    compute,
-                    standard,
-                    0,
-                    0,
-                ),
-                Form::Batched => (t.rocblas_gemm_batched_ex)(
-                    h,
-                    operations[0],
-                    operations[1],
-                    m as _,
-                    n as _,
-                    k as _,
-                    alpha.pointer(),
-                    on_a.pointer(),
-                    from,
-                    lda as _,
-                    on_b.pointer(),
-                    from,
-                    ldb as _,
-                    beta.pointer(),
-                    on_c.pointer(),
-                    to,
-                    ldc as _,
-                    on_d.pointer(),
-                    to,
-                    ldc as _,
-                    batch as _,
-                    compute,
-                    standard,
-                    0,
-                    0,
-                ),
-                Form::Strided => (t.rocblas_gemm_strided_batched_ex_64)(
-                    h,
-                    operations[0],
-                    operations[1],
-                    m as _,
-                    n as _,
-                    k as _,
-                    alpha.pointer(),
-                    on_a.pointer(),
-                    from,
-                    lda as _,
-                    on_a.stride,
-                    on_b.pointer(),
-                    from,
-                    ldb as _,
-                    on_b.stride,
-                    beta.pointer(),
-                    on_c.pointer(),
-                    to,
-                    ldc as _,
-                    on_c.stride,
-                    on_d.pointer(),
-                    to,
-                    ldc as _,
-                    on_d.stride,
-                    batch as _,
-                    compute,
-                    standard,
-                    0,
-                    0,
-                ),
-            }
-        };
-        assert_eq!(status, SUCCESS, "{case:?}");
-        for (index, got) in on_d.read(&blas).iter().enumerate() {
-            compare(&case, [&a[index], &b[index]], &c[index], got, S::ROUNDING.min(6e-8));
+        let case = random_case(&mut random, number);
+        mixed_case::<A, D, S>(&blas, &mut random, case, types, scale);
+    }
+}
+
+fn mixed_case<A: Element, D: Element, S: Element>(
+    blas: &Blas,
+    random: &mut Random,
+    mut case: Case,
+    [from, to, compute]: Types,
+    scale: f64,
+) {
+    if compute == I32 {
+        (case.alpha, case.beta) = (z(case.alpha.re.round()), z(case.beta.re.round()));
+    }
+    let [m, n, k] = case.size;
+    let scaled = |Matrix { rows, columns, leading, data }: Matrix<[f64; 2]>| {
+        let data = data.iter().map(|[re, im]| A::of(Z { re: re * scale, im: im * scale })).collect();
+        Matrix::<A> { rows, columns, leading, data }
+    };
+    let [a, b] = sides(random, &case).map(|side| side.into_iter().map(scaled).collect::<Vec<_>>());
+    let mut c = random.matrices::<D>(case.form.batch(), m, n);
+    if case.beta == ZERO && compute != I32 {
+        // Then C is not read.
+        c.iter_mut().for_each(|c| (0..m * n).for_each(|at| c.set(at % m, at / m, NAN)));
+    }
+    let d: Vec<_> = c.iter().map(|c| Matrix::<D>::new(m, n, c.leading, BETWEEN)).collect();
+    let (alpha, beta) =
+        (blas.scalar::<S>(case.alpha, case.on_device), blas.scalar::<S>(case.beta, case.on_device));
+    let [on_a, on_b] = [&a, &b].map(|matrices| blas.matrices(case.form, matrices));
+    let [on_c, on_d] = [&c, &d].map(|matrices| blas.matrices(case.form, matrices));
+    blas.on_device(case.on_device);
+    let [trans_a, trans_b] = case.operations;
+    let (lda, ldb, ldc) = (a[0].leading, b[0].leading, c[0].leading);
+    let standard = rocblas_gemm_algo::rocblas_gemm_algo_standard;
+    let status = call!(blas, case.form, [rocblas_gemm_ex rocblas_gemm_ex_64 rocblas_gemm_batched_ex rocblas_gemm_batched_ex_64
+        rocblas_gemm_strided_batched_ex rocblas_gemm_strided_batched_ex_64];
+        v trans_a, v trans_b, s m, s n, s k, p alpha, e on_a, from, lda, e on_b, from, ldb, p beta, e on_c, to, ldc, e on_d, to, ldc,
+        b case.form.batch(), v compute, v standard, v 0, v 0,);
+    assert_eq!(status, SUCCESS, "{case:?}");
+    for (index, got) in on_d.read(blas).iter().enumerate() {
+        compare(&case, [&a[index], &b[index]], &c[index], got, S::ROUNDING.min(6e-8));
+    }
+}
+
+/// Whole tiles and parts of them, few columns, a depth that ends anywhere, and one that waves share; every way in which operands lie.
+fn tiles<A: Element, D: Element, S: Element>(types: Types, scale: f64) {
+    let blas = Blas::new();
+    let mut random = Random::new(9);
+    let sizes = [
+        [64, 64, 32],
+        [70, 66, 40],
+        [3, 70, 70],
+        [130, 2, 65],
+        [65, 33, 1],
+        [64, 16, 128],
+        [65, 1, 333],
+        [20, 4, 1300],
+    ];
+    for (number, size) in sizes.into_iter().enumerate() {
+        for (turn, operations) in [[N, N], [T, N], [N, T], [T, T]].into_iter().enumerate() {
+            let (form, on_device) = form(number + turn);
+            let case = Case {
+                form,
+                on_device,
+                operations,
+                size,
+                alpha: z(0.5),
+                beta: z(if turn % 2 == 0 { 0.0 } else { -1.0 }),
+            };
+            mixed_case::<A, D, S>(&blas, &mut random, case, types, scale);
         }
     }
+}
+
+#[test]
+fn tiles_of_f32_are_right() {
+    tiles::<f32, f32, f32>([F32, F32, F32], 1.0);
+}
+
+#[test]
+fn tiles_of_f16_are_right() {
+    tiles::<f16, f16, f32>([F16, F16, F32], 1.0);
+}
+
+#[test]
+fn tiles_of_f16_to_f32_are_right() {
+    tiles::<f16, f32, f32>([F16, F32, F32], 1.0);
+}
+
+#[test]
+fn tiles_of_bf16_are_right() {
+    tiles::<bf16, bf16, f32>([BF16, BF16, F32], 1.0);
+}
+
+#[test]
+fn tiles_of_integers_are_exact() {
+    tiles::<i8, i32, i32>([I8, I32, I32], 127.0);
 }
 
 #[test]
@@ -278,7 +258,7 @@ fn deep_products_are_right_and_the_same_every_time() {
     for _ in 0..2 {
         let (alpha, beta) = (blas.scalar::<f32>(case.alpha, false), blas.scalar::<f32>(case.beta, false));
         let [on_a, on_b, on_c] = [&a, &b, &c].map(|matrices| blas.matrices(case.form, matrices));
-        let status = call!(blas, case.form, [rocblas_sgemm rocblas_sgemm_batched_64 rocblas_sgemm_strided_batched];
+        let status = call!(blas, case.form, [rocblas_sgemm rocblas_sgemm_64 rocblas_sgemm_batched rocblas_sgemm_batched_64 rocblas_sgemm_strided_batched rocblas_sgemm_strided_batched_64];
             v T, v N, s 9, s 6, s 5000, p alpha, o on_a, a[0].leading, o on_b, b[0].leading, p beta, o on_c, c[0].leading, b 1,);
         assert_eq!(status, SUCCESS);
         let got = on_c.read(&blas).remove(0);
@@ -308,7 +288,7 @@ fn nan_goes_where_blas_has_it() {
                 (blas.scalar::<f32>(z(alpha), on_device), blas.scalar::<f32>(z(beta), on_device));
             let [on_a, on_b, on_c] =
                 [a, 1.0, c].map(|value| blas.operand(Form::Plain, &[vec![value as f32]]));
-            let status = call!(blas, Form::Plain, [rocblas_sgemm rocblas_sgemm_batched_64 rocblas_sgemm_strided_batched];
+            let status = call!(blas, Form::Plain, [rocblas_sgemm rocblas_sgemm_64 rocblas_sgemm_batched rocblas_sgemm_batched_64 rocblas_sgemm_strided_batched rocblas_sgemm_strided_batched_64];
                 v N, v N, s 1, s 1, s 1, p alpha, o on_a, 1, o on_b, 1, p beta, o on_c, 1, b 1,);
             assert_eq!(status, SUCCESS);
             let got = on_c.read(&blas)[0][0];
@@ -381,29 +361,4 @@ fn there_is_one_solution_of_what_is_computed() {
         assert_eq!(unknown, rocblas_status::rocblas_status_not_implemented);
     }
     assert_eq!(list, [1, 0, 0, 0]);
-}
-
-/// Sizes of several tiles and of few vectors, for the kernels of the crate `kernels`.
-#[test]
-fn large_products_are_right() {
-    let blas = Blas::new();
-    let mut random = Random::new(9);
-    for (number, size) in [[150, 130, 40], [3, 200, 70], [260, 2, 65], [129, 65, 1]].into_iter().enumerate() {
-        for operations in [[N, N], [T, N], [N, T], [T, T]] {
-            let form = if number == 1 { Form::Strided } else { Form::Plain };
-            let case = Case { form, on_device: false, operations, size, alpha: z(0.5), beta: z(-1.0) };
-            let [m, n, k] = size;
-            let [a, b] = sides::<f32>(&mut random, &case);
-            let c = random.matrices::<f32>(form.batch(), m, n);
-            let (alpha, beta) = (blas.scalar::<f32>(case.alpha, false), blas.scalar::<f32>(case.beta, false));
-            let [on_a, on_b, on_c] = [&a, &b, &c].map(|matrices| blas.matrices(form, matrices));
-            let status = call!(blas, form, [rocblas_sgemm rocblas_sgemm_batched_64 rocblas_sgemm_strided_batched];
-                v operations[0], v operations[1], s m, s n, s k, p alpha, o on_a, a[0].leading, o on_b, b[0].leading,
-                p beta, o on_c, c[0].leading, b form.batch(),);
-            assert_eq!(status, SUCCESS);
-            for (index, got) in on_c.read(&blas).iter().enumerate() {
-                compare(&case, [&a[index], &b[index]], &c[index], got, f32::ROUNDING);
-            }
-        }
-    }
 }

@@ -5,11 +5,11 @@ use half::{bf16, f16};
 use crate::common::{BETWEEN, Blas, Form, Random, SUCCESS, call, form, pointer};
 use crate::model::{Element, ONE, Sum, Vector, Z, ZERO, check, z};
 
-const SIZES: [usize; 7] = [0, 1, 2, 63, 64, 257, 300];
-const STEPS: [i64; 4] = [1, 2, -1, -3];
+pub(crate) const SIZES: [usize; 7] = [0, 1, 2, 63, 64, 257, 300];
+pub(crate) const STEPS: [i64; 4] = [1, 2, -1, -3];
 
 /// Checks a vector against what the model says of each element, and that nothing between them has changed.
-fn compare<E: Element>(
+pub(crate) fn compare<E: Element>(
     before: &Vector<E>,
     got: &[E],
     what: &dyn std::fmt::Debug,
@@ -76,56 +76,56 @@ macro_rules! changes {
 
 changes! {
     changes_of_f32_are_right: f32,
-        axpy [rocblas_saxpy rocblas_saxpy_batched_64 rocblas_saxpy_strided_batched]
-        scal [rocblas_sscal rocblas_sscal_batched_64 rocblas_sscal_strided_batched]
-        copy [rocblas_scopy rocblas_scopy_batched_64 rocblas_scopy_strided_batched]
-        swap [rocblas_sswap rocblas_sswap_batched_64 rocblas_sswap_strided_batched]
-        rot [rocblas_srot rocblas_srot_batched_64 rocblas_srot_strided_batched];
+        axpy [rocblas_saxpy rocblas_saxpy_64 rocblas_saxpy_batched rocblas_saxpy_batched_64 rocblas_saxpy_strided_batched rocblas_saxpy_strided_batched_64]
+        scal [rocblas_sscal rocblas_sscal_64 rocblas_sscal_batched rocblas_sscal_batched_64 rocblas_sscal_strided_batched rocblas_sscal_strided_batched_64]
+        copy [rocblas_scopy rocblas_scopy_64 rocblas_scopy_batched rocblas_scopy_batched_64 rocblas_scopy_strided_batched rocblas_scopy_strided_batched_64]
+        swap [rocblas_sswap rocblas_sswap_64 rocblas_sswap_batched rocblas_sswap_batched_64 rocblas_sswap_strided_batched rocblas_sswap_strided_batched_64]
+        rot [rocblas_srot rocblas_srot_64 rocblas_srot_batched rocblas_srot_batched_64 rocblas_srot_strided_batched rocblas_srot_strided_batched_64];
     changes_of_f64_are_right: f64,
-        axpy [rocblas_daxpy rocblas_daxpy_batched_64 rocblas_daxpy_strided_batched]
-        scal [rocblas_dscal rocblas_dscal_batched_64 rocblas_dscal_strided_batched]
-        copy [rocblas_dcopy rocblas_dcopy_batched_64 rocblas_dcopy_strided_batched]
-        swap [rocblas_dswap rocblas_dswap_batched_64 rocblas_dswap_strided_batched]
-        rot [rocblas_drot rocblas_drot_batched_64 rocblas_drot_strided_batched];
+        axpy [rocblas_daxpy rocblas_daxpy_64 rocblas_daxpy_batched rocblas_daxpy_batched_64 rocblas_daxpy_strided_batched rocblas_daxpy_strided_batched_64]
+        scal [rocblas_dscal rocblas_dscal_64 rocblas_dscal_batched rocblas_dscal_batched_64 rocblas_dscal_strided_batched rocblas_dscal_strided_batched_64]
+        copy [rocblas_dcopy rocblas_dcopy_64 rocblas_dcopy_batched rocblas_dcopy_batched_64 rocblas_dcopy_strided_batched rocblas_dcopy_strided_batched_64]
+        swap [rocblas_dswap rocblas_dswap_64 rocblas_dswap_batched rocblas_dswap_batched_64 rocblas_dswap_strided_batched rocblas_dswap_strided_batched_64]
+        rot [rocblas_drot rocblas_drot_64 rocblas_drot_batched rocblas_drot_batched_64 rocblas_drot_strided_batched rocblas_drot_strided_batched_64];
     changes_of_complex_f32_are_right: [f32; 2],
-        axpy [rocblas_caxpy rocblas_caxpy_batched_64 rocblas_caxpy_strided_batched]
-        scal [rocblas_cscal rocblas_cscal_batched_64 rocblas_cscal_strided_batched]
-        copy [rocblas_ccopy rocblas_ccopy_batched_64 rocblas_ccopy_strided_batched]
-        swap [rocblas_cswap rocblas_cswap_batched_64 rocblas_cswap_strided_batched]
-        rot [rocblas_crot rocblas_crot_batched_64 rocblas_crot_strided_batched];
+        axpy [rocblas_caxpy rocblas_caxpy_64 rocblas_caxpy_batched rocblas_caxpy_batched_64 rocblas_caxpy_strided_batched rocblas_caxpy_strided_batched_64]
+        scal [rocblas_cscal rocblas_cscal_64 rocblas_cscal_batched rocblas_cscal_batched_64 rocblas_cscal_strided_batched rocblas_cscal_strided_batched_64]
+        copy [rocblas_ccopy rocblas_ccopy_64 rocblas_ccopy_batched rocblas_ccopy_batched_64 rocblas_ccopy_strided_batched rocblas_ccopy_strided_batched_64]
+        swap [rocblas_cswap rocblas_cswap_64 rocblas_cswap_batched rocblas_cswap_batched_64 rocblas_cswap_strided_batched rocblas_cswap_strided_batched_64]
+        rot [rocblas_crot rocblas_crot_64 rocblas_crot_batched rocblas_crot_batched_64 rocblas_crot_strided_batched rocblas_crot_strided_batched_64];
     changes_of_complex_f64_are_right: [f64; 2],
-        axpy [rocblas_zaxpy rocblas_zaxpy_batched_64 rocblas_zaxpy_strided_batched]
-        scal [rocblas_zscal rocblas_zscal_batched_64 rocblas_zscal_strided_batched]
-        copy [rocblas_zcopy rocblas_zcopy_batched_64 rocblas_zcopy_strided_batched]
-        swap [rocblas_zswap rocblas_zswap_batched_64 rocblas_zswap_strided_batched]
-        rot [rocblas_zrot rocblas_zrot_batched_64 rocblas_zrot_strided_batched];
+        axpy [rocblas_zaxpy rocblas_zaxpy_64 rocblas_zaxpy_batched rocblas_zaxpy_batched_64 rocblas_zaxpy_strided_batched rocblas_zaxpy_strided_batched_64]
+        scal [rocblas_zscal rocblas_zscal_64 rocblas_zscal_batched rocblas_zscal_batched_64 rocblas_zscal_strided_batched rocblas_zscal_strided_batched_64]
+        copy [rocblas_zcopy rocblas_zcopy_64 rocblas_zcopy_batched rocblas_zcopy_batched_64 rocblas_zcopy_strided_batched rocblas_zcopy_strided_batched_64]
+        swap [rocblas_zswap rocblas_zswap_64 rocblas_zswap_batched rocblas_zswap_batched_64 rocblas_zswap_strided_batched rocblas_zswap_strided_batched_64]
+        rot [rocblas_zrot rocblas_zrot_64 rocblas_zrot_batched rocblas_zrot_batched_64 rocblas_zrot_strided_batched rocblas_zrot_strided_batched_64];
 }
 
 /// Where results are, as the pointer mode says.
-struct Results<R: hip::DeviceCopy> {
+pub(crate) struct Results<R: hip::DeviceCopy> {
     host: Vec<R>,
     device: Option<hip::DeviceBuffer<R>>,
 }
 
 impl<R: hip::DeviceCopy> Results<R> {
-    fn new(blas: &Blas, count: usize, fill: R, on_device: bool) -> Self {
+    pub(crate) fn new(blas: &Blas, count: usize, fill: R, on_device: bool) -> Self {
         let host = vec![fill; count];
         Self { device: on_device.then(|| blas.upload(&host)), host }
     }
 
-    fn pointer(&mut self) -> *mut std::ffi::c_void {
+    pub(crate) fn pointer(&mut self) -> *mut std::ffi::c_void {
         self.device.as_ref().map_or(self.host.as_mut_ptr().cast(), pointer)
     }
 
-    fn get(self, blas: &Blas) -> Vec<R> {
+    pub(crate) fn get(self, blas: &Blas) -> Vec<R> {
         self.device.as_ref().map_or(self.host, |device| blas.download(device))
     }
 }
 
 /// A call whose results stand behind the batch.
 macro_rules! reduce {
-    ($blas:expr, $form:expr, $result:expr, [$plain:ident $batched:ident $strided:ident]; $($items:tt)*) => {
-        call!($blas, $form, [$plain $batched $strided]; $($items)* v $result.pointer().cast(),)
+    ($blas:expr, $form:expr, $result:expr, [$($name:ident)+]; $($items:tt)*) => {
+        call!($blas, $form, [$($name)+]; $($items)* v $result.pointer().cast(),)
     };
 }
 
@@ -163,13 +163,14 @@ macro_rules! dots {
     )+};
 }
 dots! {
-    dot_products_of_f32_are_right: f32, false, [rocblas_sdot rocblas_sdot_batched_64 rocblas_sdot_strided_batched];
-    dot_products_of_f64_are_right: f64, false, [rocblas_ddot rocblas_ddot_batched_64 rocblas_ddot_strided_batched];
-    dot_products_of_f16_are_right: f16, false, [rocblas_hdot rocblas_hdot_batched_64 rocblas_hdot_strided_batched];
-    dot_products_of_bf16_are_right: bf16, false, [rocblas_bfdot rocblas_bfdot_batched_64 rocblas_bfdot_strided_batched];
-    dot_products_of_complex_f32_are_right: [f32; 2], false, [rocblas_cdotu rocblas_cdotu_batched_64 rocblas_cdotu_strided_batched];
-    conjugated_dot_products_of_complex_f32_are_right: [f32; 2], true, [rocblas_cdotc rocblas_cdotc_batched_64 rocblas_cdotc_strided_batched];
-    conjugated_dot_products_of_complex_f64_are_right: [f64; 2], true, [rocblas_zdotc rocblas_zdotc_batched_64 rocblas_zdotc_strided_batched];
+    dot_products_of_f32_are_right: f32, false, [rocblas_sdot rocblas_sdot_64 rocblas_sdot_batched rocblas_sdot_batched_64 rocblas_sdot_strided_batched rocblas_sdot_strided_batched_64];
+    dot_products_of_f64_are_right: f64, false, [rocblas_ddot rocblas_ddot_64 rocblas_ddot_batched rocblas_ddot_batched_64 rocblas_ddot_strided_batched rocblas_ddot_strided_batched_64];
+    dot_products_of_f16_are_right: f16, false, [rocblas_hdot rocblas_hdot_64 rocblas_hdot_batched rocblas_hdot_batched_64 rocblas_hdot_strided_batched rocblas_hdot_strided_batched_64];
+    dot_products_of_bf16_are_right: bf16, false, [rocblas_bfdot rocblas_bfdot_64 rocblas_bfdot_batched rocblas_bfdot_batched_64 rocblas_bfdot_strided_batched rocblas_bfdot_strided_batched_64];
+    dot_products_of_complex_f32_are_right: [f32; 2], false, [rocblas_cdotu rocblas_cdotu_64 rocblas_cdotu_batched rocblas_cdotu_batched_64 rocblas_cdotu_strided_batched rocblas_cdotu_strided_batched_64];
+    dot_products_of_complex_f64_are_right: [f64; 2], false, [rocblas_zdotu rocblas_zdotu_64 rocblas_zdotu_batched rocblas_zdotu_batched_64 rocblas_zdotu_strided_batched rocblas_zdotu_strided_batched_64];
+    conjugated_dot_products_of_complex_f32_are_right: [f32; 2], true, [rocblas_cdotc rocblas_cdotc_64 rocblas_cdotc_batched rocblas_cdotc_batched_64 rocblas_cdotc_strided_batched rocblas_cdotc_strided_batched_64];
+    conjugated_dot_products_of_complex_f64_are_right: [f64; 2], true, [rocblas_zdotc rocblas_zdotc_64 rocblas_zdotc_batched rocblas_zdotc_batched_64 rocblas_zdotc_strided_batched rocblas_zdotc_strided_batched_64];
 }
 
 macro_rules! norms {
@@ -189,25 +190,24 @@ macro_rules! norms {
                 let counted = if step < 0 { 0 } else { n };
                 let mut norm = Results::new(&blas, batch, 9.0 as $real, on_device);
                 let mut sum = Results::new(&blas, batch, 9.0 as $real, on_device);
-                // Wide enough for the batched functions, whose indices have 64 bits.
+                // Wide enough for the indices of the functions with sizes of 64 bits.
                 let mut most = Results::new(&blas, batch, 0_i64, on_device);
                 let mut least = Results::new(&blas, batch, 0_i64, on_device);
-                let statuses = [
-                    reduce!(blas, form, norm, [$($nrm2)+]; s n, o on_x, step, b batch,),
-                    reduce!(blas, form, sum, [$($asum)+]; s n, o on_x, step, b batch,),
-                    reduce!(blas, form, most, [$($amax)+]; s n, o on_x, step, b batch,),
-                    reduce!(blas, form, least, [$($amin)+]; s n, o on_x, step, b batch,),
-                ];
-                assert_eq!(statuses, [SUCCESS; 4]);
-                let indices = |results: Results<i64>| -> Vec<i64> {
+                assert_eq!(reduce!(blas, form, norm, [$($nrm2)+]; s n, o on_x, step, b batch,), SUCCESS);
+                assert_eq!(reduce!(blas, form, sum, [$($asum)+]; s n, o on_x, step, b batch,), SUCCESS);
+                assert_eq!(reduce!(blas, form, most, [$($amax)+]; s n, o on_x, step, b batch,), SUCCESS);
+                let most_is_wide = blas.was_wide();
+                assert_eq!(reduce!(blas, form, least, [$($amin)+]; s n, o on_x, step, b batch,), SUCCESS);
+                let least_is_wide = blas.was_wide();
+                let indices = |results: Results<i64>, is_wide: bool| -> Vec<i64> {
                     let results = results.get(&blas);
-                    if form == Form::Batched {
+                    if is_wide {
                         return results;
                     }
                     let halves = results.iter().flat_map(|x| [*x as i32, (*x >> 32) as i32]);
                     halves.take(batch).map(i64::from).collect()
                 };
-                let (norm, sum, most, least) = (norm.get(&blas), sum.get(&blas), indices(most), indices(least));
+                let (norm, sum, most, least) = (norm.get(&blas), sum.get(&blas), indices(most, most_is_wide), indices(least, least_is_wide));
                 for index in 0..batch {
                     let what = (number, form, n, step);
                     let x: Vec<Z> = (0..counted).map(|i| x[index].at(i)).collect();
@@ -231,25 +231,25 @@ macro_rules! norms {
 }
 norms! {
     norms_and_searches_of_f32_are_right: f32, f32,
-        nrm2 [rocblas_snrm2 rocblas_snrm2_batched_64 rocblas_snrm2_strided_batched]
-        asum [rocblas_sasum rocblas_sasum_batched_64 rocblas_sasum_strided_batched]
-        amax [rocblas_isamax rocblas_isamax_batched_64 rocblas_isamax_strided_batched]
-        amin [rocblas_isamin rocblas_isamin_batched_64 rocblas_isamin_strided_batched];
+        nrm2 [rocblas_snrm2 rocblas_snrm2_64 rocblas_snrm2_batched rocblas_snrm2_batched_64 rocblas_snrm2_strided_batched rocblas_snrm2_strided_batched_64]
+        asum [rocblas_sasum rocblas_sasum_64 rocblas_sasum_batched rocblas_sasum_batched_64 rocblas_sasum_strided_batched rocblas_sasum_strided_batched_64]
+        amax [rocblas_isamax rocblas_isamax_64 rocblas_isamax_batched rocblas_isamax_batched_64 rocblas_isamax_strided_batched rocblas_isamax_strided_batched_64]
+        amin [rocblas_isamin rocblas_isamin_64 rocblas_isamin_batched rocblas_isamin_batched_64 rocblas_isamin_strided_batched rocblas_isamin_strided_batched_64];
     norms_and_searches_of_f64_are_right: f64, f64,
-        nrm2 [rocblas_dnrm2 rocblas_dnrm2_batched_64 rocblas_dnrm2_strided_batched]
-        asum [rocblas_dasum rocblas_dasum_batched_64 rocblas_dasum_strided_batched]
-        amax [rocblas_idamax rocblas_idamax_batched_64 rocblas_idamax_strided_batched]
-        amin [rocblas_idamin rocblas_idamin_batched_64 rocblas_idamin_strided_batched];
+        nrm2 [rocblas_dnrm2 rocblas_dnrm2_64 rocblas_dnrm2_batched rocblas_dnrm2_batched_64 rocblas_dnrm2_strided_batched rocblas_dnrm2_strided_batched_64]
+        asum [rocblas_dasum rocblas_dasum_64 rocblas_dasum_batched rocblas_dasum_batched_64 rocblas_dasum_strided_batched rocblas_dasum_strided_batched_64]
+        amax [rocblas_idamax rocblas_idamax_64 rocblas_idamax_batched rocblas_idamax_batched_64 rocblas_idamax_strided_batched rocblas_idamax_strided_batched_64]
+        amin [rocblas_idamin rocblas_idamin_64 rocblas_idamin_batched rocblas_idamin_batched_64 rocblas_idamin_strided_batched rocblas_idamin_strided_batched_64];
     norms_and_searches_of_complex_f32_are_right: [f32; 2], f32,
-        nrm2 [rocblas_scnrm2 rocblas_scnrm2_batched_64 rocblas_scnrm2_strided_batched]
-        asum [rocblas_scasum rocblas_scasum_batched_64 rocblas_scasum_strided_batched]
-        amax [rocblas_icamax rocblas_icamax_batched_64 rocblas_icamax_strided_batched]
-        amin [rocblas_icamin rocblas_icamin_batched_64 rocblas_icamin_strided_batched];
+        nrm2 [rocblas_scnrm2 rocblas_scnrm2_64 rocblas_scnrm2_batched rocblas_scnrm2_batched_64 rocblas_scnrm2_strided_batched rocblas_scnrm2_strided_batched_64]
+        asum [rocblas_scasum rocblas_scasum_64 rocblas_scasum_batched rocblas_scasum_batched_64 rocblas_scasum_strided_batched rocblas_scasum_strided_batched_64]
+        amax [rocblas_icamax rocblas_icamax_64 rocblas_icamax_batched rocblas_icamax_batched_64 rocblas_icamax_strided_batched rocblas_icamax_strided_batched_64]
+        amin [rocblas_icamin rocblas_icamin_64 rocblas_icamin_batched rocblas_icamin_batched_64 rocblas_icamin_strided_batched rocblas_icamin_strided_batched_64];
     norms_and_searches_of_complex_f64_are_right: [f64; 2], f64,
-        nrm2 [rocblas_dznrm2 rocblas_dznrm2_batched_64 rocblas_dznrm2_strided_batched]
-        asum [rocblas_dzasum rocblas_dzasum_batched_64 rocblas_dzasum_strided_batched]
-        amax [rocblas_izamax rocblas_izamax_batched_64 rocblas_izamax_strided_batched]
-        amin [rocblas_izamin rocblas_izamin_batched_64 rocblas_izamin_strided_batched];
+        nrm2 [rocblas_dznrm2 rocblas_dznrm2_64 rocblas_dznrm2_batched rocblas_dznrm2_batched_64 rocblas_dznrm2_strided_batched rocblas_dznrm2_strided_batched_64]
+        asum [rocblas_dzasum rocblas_dzasum_64 rocblas_dzasum_batched rocblas_dzasum_batched_64 rocblas_dzasum_strided_batched rocblas_dzasum_strided_batched_64]
+        amax [rocblas_izamax rocblas_izamax_64 rocblas_izamax_batched rocblas_izamax_batched_64 rocblas_izamax_strided_batched rocblas_izamax_strided_batched_64]
+        amin [rocblas_izamin rocblas_izamin_64 rocblas_izamin_batched rocblas_izamin_batched_64 rocblas_izamin_strided_batched rocblas_izamin_strided_batched_64];
 }
 
 /// Squares beyond the type's range do not matter, and NaN is what comes of NaN.
@@ -268,7 +268,7 @@ fn norms_are_right_at_the_ends_of_the_range() {
     ] {
         let on_x = blas.operand(Form::Plain, std::slice::from_ref(&values));
         let mut got = Results::new(&blas, 1, 9.0_f64, false);
-        let names = reduce!(blas, Form::Plain, got, [rocblas_dnrm2 rocblas_dnrm2_batched_64 rocblas_dnrm2_strided_batched];
+        let names = reduce!(blas, Form::Plain, got, [rocblas_dnrm2 rocblas_dnrm2_64 rocblas_dnrm2_batched rocblas_dnrm2_batched_64 rocblas_dnrm2_strided_batched rocblas_dnrm2_strided_batched_64];
             s values.len(), o on_x, 1, b 1,);
         assert_eq!(names, SUCCESS);
         let got = got.get(&blas)[0];
@@ -291,9 +291,9 @@ fn searches_find_nan_only_where_it_comes_first() {
         let on_x = blas.operand(Form::Plain, std::slice::from_ref(&values));
         let mut found = [Results::new(&blas, 1, 0_i32, false), Results::new(&blas, 1, 0_i32, false)];
         let statuses = [
-            reduce!(blas, Form::Plain, found[0], [rocblas_isamax rocblas_isamax_batched_64 rocblas_isamax_strided_batched];
+            reduce!(blas, Form::Plain, found[0], [rocblas_isamax rocblas_isamax_batched rocblas_isamax_strided_batched];
                 s values.len(), o on_x, 1, b 1,),
-            reduce!(blas, Form::Plain, found[1], [rocblas_isamin rocblas_isamin_batched_64 rocblas_isamin_strided_batched];
+            reduce!(blas, Form::Plain, found[1], [rocblas_isamin rocblas_isamin_batched rocblas_isamin_strided_batched];
                 s values.len(), o on_x, 1, b 1,),
         ];
         assert_eq!(statuses, [SUCCESS; 2]);
@@ -328,7 +328,7 @@ fn rotations_turn_the_second_number_to_zero() {
                 let [on_a, on_b, on_s] =
                     [&mut a, &mut b, &mut s].map(|x| Numbers::new(&blas, form, on_device, x));
                 let on_c = Numbers::new(&blas, form, on_device, &mut c);
-                let status = call!(blas, form, [rocblas_zrotg rocblas_zrotg_batched_64 rocblas_zrotg_strided_batched];
+                let status = call!(blas, form, [rocblas_zrotg rocblas_zrotg_64 rocblas_zrotg_batched rocblas_zrotg_batched_64 rocblas_zrotg_strided_batched rocblas_zrotg_strided_batched_64];
                     a on_a, a on_b, a on_c, a on_s, b batch,);
                 on_a.get(&blas);
                 on_b.get(&blas);
@@ -338,7 +338,7 @@ fn rotations_turn_the_second_number_to_zero() {
             } else {
                 let [on_a, on_b, on_c, on_s] = [&mut a_real, &mut b_real, &mut c, &mut s_real]
                     .map(|x| Numbers::new(&blas, form, on_device, x));
-                let status = call!(blas, form, [rocblas_drotg rocblas_drotg_batched_64 rocblas_drotg_strided_batched];
+                let status = call!(blas, form, [rocblas_drotg rocblas_drotg_64 rocblas_drotg_batched rocblas_drotg_batched_64 rocblas_drotg_strided_batched rocblas_drotg_strided_batched_64];
                     a on_a, a on_b, a on_c, a on_s, b batch,);
                 on_a.get(&blas);
                 on_b.get(&blas);
@@ -375,18 +375,18 @@ fn rotations_turn_the_second_number_to_zero() {
 }
 
 /// Numbers of each product of a batch, on the host or on the device.
-struct Numbers<'a, E: hip::DeviceCopy> {
+pub(crate) struct Numbers<'a, E: hip::DeviceCopy> {
     values: &'a mut Vec<Vec<E>>,
     /// One after the other, and where each is.
     host: Vec<E>,
     pointers: Vec<*mut E>,
     device: Option<crate::common::Operand<E>>,
-    stride: i64,
+    pub(crate) stride: i64,
     form: Form,
 }
 
 impl<'a, E: Element> Numbers<'a, E> {
-    fn new(blas: &Blas, form: Form, on_device: bool, values: &'a mut Vec<Vec<E>>) -> Self {
+    pub(crate) fn new(blas: &Blas, form: Form, on_device: bool, values: &'a mut Vec<Vec<E>>) -> Self {
         let device = on_device.then(|| blas.operand(form, values));
         let stride = device.as_ref().map_or(values[0].len() as i64 + 1, |device| device.stride);
         let mut host: Vec<E> = Vec::new();
@@ -400,7 +400,7 @@ impl<'a, E: Element> Numbers<'a, E> {
         Self { values, host, pointers, device, stride, form }
     }
 
-    fn pointer(&self) -> *mut std::ffi::c_void {
+    pub(crate) fn pointer(&self) -> *mut std::ffi::c_void {
         match &self.device {
             Some(device) => device.pointer(),
             None if self.form == Form::Batched => self.pointers.as_ptr().cast_mut().cast(),
@@ -409,7 +409,7 @@ impl<'a, E: Element> Numbers<'a, E> {
         }
     }
 
-    fn get(self, blas: &Blas) {
+    pub(crate) fn get(self, blas: &Blas) {
         match &self.device {
             Some(device) => *self.values = device.read(blas),
             None => {
@@ -456,7 +456,7 @@ fn modified_rotations_turn_the_second_number_to_zero() {
             let [on_d1, on_d2, on_x1, on_y1] =
                 numbers.each_mut().map(|x| Numbers::new(&blas, form, on_device, x));
             let on_param = Numbers::new(&blas, form, on_device, &mut param);
-            let status = call!(blas, form, [rocblas_drotmg rocblas_drotmg_batched_64 rocblas_drotmg_strided_batched];
+            let status = call!(blas, form, [rocblas_drotmg rocblas_drotmg_64 rocblas_drotmg_batched rocblas_drotmg_batched_64 rocblas_drotmg_strided_batched rocblas_drotmg_strided_batched_64];
                 a on_d1, a on_d2, a on_x1, a on_y1, a on_param, b batch,);
             assert_eq!(status, SUCCESS);
             for numbers in [on_d1, on_d2, on_x1, on_y1] {
@@ -497,7 +497,7 @@ fn modified_rotations_turn_the_second_number_to_zero() {
         let [on_x, on_y] = [&x, &y].map(|vectors| blas.vectors(form, vectors));
         let before = param.clone();
         let on_param = Numbers::new(&blas, form, on_device || form != Form::Plain, &mut param);
-        let status = call!(blas, form, [rocblas_drotm rocblas_drotm_batched_64 rocblas_drotm_strided_batched];
+        let status = call!(blas, form, [rocblas_drotm rocblas_drotm_64 rocblas_drotm_batched rocblas_drotm_batched_64 rocblas_drotm_strided_batched rocblas_drotm_strided_batched_64];
             s n, o on_x, step_x, o on_y, step_y, a on_param, b batch,);
         assert_eq!(status, SUCCESS);
         let got = [on_x.read(&blas), on_y.read(&blas)];

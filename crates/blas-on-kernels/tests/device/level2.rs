@@ -177,17 +177,17 @@ macro_rules! general_products {
 }
 general_products! {
     products_of_f32_are_right: f32, 24,
-        gemv [rocblas_sgemv rocblas_sgemv_batched_64 rocblas_sgemv_strided_batched]
-        gbmv [rocblas_sgbmv rocblas_sgbmv_batched_64 rocblas_sgbmv_strided_batched];
+        gemv [rocblas_sgemv rocblas_sgemv_64 rocblas_sgemv_batched rocblas_sgemv_batched_64 rocblas_sgemv_strided_batched rocblas_sgemv_strided_batched_64]
+        gbmv [rocblas_sgbmv rocblas_sgbmv_64 rocblas_sgbmv_batched rocblas_sgbmv_batched_64 rocblas_sgbmv_strided_batched rocblas_sgbmv_strided_batched_64];
     products_of_f64_are_right: f64, 16,
-        gemv [rocblas_dgemv rocblas_dgemv_batched_64 rocblas_dgemv_strided_batched]
-        gbmv [rocblas_dgbmv rocblas_dgbmv_batched_64 rocblas_dgbmv_strided_batched];
+        gemv [rocblas_dgemv rocblas_dgemv_64 rocblas_dgemv_batched rocblas_dgemv_batched_64 rocblas_dgemv_strided_batched rocblas_dgemv_strided_batched_64]
+        gbmv [rocblas_dgbmv rocblas_dgbmv_64 rocblas_dgbmv_batched rocblas_dgbmv_batched_64 rocblas_dgbmv_strided_batched rocblas_dgbmv_strided_batched_64];
     products_of_complex_f32_are_right: [f32; 2], 24,
-        gemv [rocblas_cgemv rocblas_cgemv_batched_64 rocblas_cgemv_strided_batched]
-        gbmv [rocblas_cgbmv rocblas_cgbmv_batched_64 rocblas_cgbmv_strided_batched];
+        gemv [rocblas_cgemv rocblas_cgemv_64 rocblas_cgemv_batched rocblas_cgemv_batched_64 rocblas_cgemv_strided_batched rocblas_cgemv_strided_batched_64]
+        gbmv [rocblas_cgbmv rocblas_cgbmv_64 rocblas_cgbmv_batched rocblas_cgbmv_batched_64 rocblas_cgbmv_strided_batched rocblas_cgbmv_strided_batched_64];
     products_of_complex_f64_are_right: [f64; 2], 16,
-        gemv [rocblas_zgemv rocblas_zgemv_batched_64 rocblas_zgemv_strided_batched]
-        gbmv [rocblas_zgbmv rocblas_zgbmv_batched_64 rocblas_zgbmv_strided_batched];
+        gemv [rocblas_zgemv rocblas_zgemv_64 rocblas_zgemv_batched rocblas_zgemv_batched_64 rocblas_zgemv_strided_batched rocblas_zgemv_strided_batched_64]
+        gbmv [rocblas_zgbmv rocblas_zgbmv_64 rocblas_zgbmv_batched rocblas_zgbmv_batched_64 rocblas_zgbmv_strided_batched rocblas_zgbmv_strided_batched_64];
 }
 
 /// Matrices and vectors of 16-bit floats; the factors are of f32.
@@ -211,10 +211,10 @@ fn products_of_16_bit_floats_are_right() {
         )+};
     }
     narrow! {
-        f16 => f16: [rocblas_hshgemv_batched_64 rocblas_hshgemv_strided_batched];
-        f16 => f32: [rocblas_hssgemv_batched_64 rocblas_hssgemv_strided_batched];
-        bf16 => bf16: [rocblas_tstgemv_batched_64 rocblas_tstgemv_strided_batched];
-        bf16 => f32: [rocblas_tssgemv_batched_64 rocblas_tssgemv_strided_batched];
+        f16 => f16: [rocblas_hshgemv_batched rocblas_hshgemv_batched_64 rocblas_hshgemv_strided_batched rocblas_hshgemv_strided_batched_64];
+        f16 => f32: [rocblas_hssgemv_batched rocblas_hssgemv_batched_64 rocblas_hssgemv_strided_batched rocblas_hssgemv_strided_batched_64];
+        bf16 => bf16: [rocblas_tstgemv_batched rocblas_tstgemv_batched_64 rocblas_tstgemv_strided_batched rocblas_tstgemv_strided_batched_64];
+        bf16 => f32: [rocblas_tssgemv_batched rocblas_tssgemv_batched_64 rocblas_tssgemv_strided_batched rocblas_tssgemv_strided_batched_64];
     }
 }
 
@@ -271,21 +271,46 @@ macro_rules! symmetric_products {
 }
 symmetric_products! {
     symmetric_products_of_f32_are_right: f32, false, 16,
-        dense [rocblas_ssymv rocblas_ssymv_batched_64 rocblas_ssymv_strided_batched]
-        band [rocblas_ssbmv rocblas_ssbmv_batched_64 rocblas_ssbmv_strided_batched]
-        packed [rocblas_sspmv rocblas_sspmv_batched_64 rocblas_sspmv_strided_batched];
+        dense [rocblas_ssymv rocblas_ssymv_64 rocblas_ssymv_batched rocblas_ssymv_batched_64 rocblas_ssymv_strided_batched rocblas_ssymv_strided_batched_64]
+        band [rocblas_ssbmv rocblas_ssbmv_64 rocblas_ssbmv_batched rocblas_ssbmv_batched_64 rocblas_ssbmv_strided_batched rocblas_ssbmv_strided_batched_64]
+        packed [rocblas_sspmv rocblas_sspmv_64 rocblas_sspmv_batched rocblas_sspmv_batched_64 rocblas_sspmv_strided_batched rocblas_sspmv_strided_batched_64];
     symmetric_products_of_f64_are_right: f64, false, 12,
-        dense [rocblas_dsymv rocblas_dsymv_batched_64 rocblas_dsymv_strided_batched]
-        band [rocblas_dsbmv rocblas_dsbmv_batched_64 rocblas_dsbmv_strided_batched]
-        packed [rocblas_dspmv rocblas_dspmv_batched_64 rocblas_dspmv_strided_batched];
+        dense [rocblas_dsymv rocblas_dsymv_64 rocblas_dsymv_batched rocblas_dsymv_batched_64 rocblas_dsymv_strided_batched rocblas_dsymv_strided_batched_64]
+        band [rocblas_dsbmv rocblas_dsbmv_64 rocblas_dsbmv_batched rocblas_dsbmv_batched_64 rocblas_dsbmv_strided_batched rocblas_dsbmv_strided_batched_64]
+        packed [rocblas_dspmv rocblas_dspmv_64 rocblas_dspmv_batched rocblas_dspmv_batched_64 rocblas_dspmv_strided_batched rocblas_dspmv_strided_batched_64];
     hermitian_products_of_complex_f32_are_right: [f32; 2], true, 16,
-        dense [rocblas_chemv rocblas_chemv_batched_64 rocblas_chemv_strided_batched]
-        band [rocblas_chbmv rocblas_chbmv_batched_64 rocblas_chbmv_strided_batched]
-        packed [rocblas_chpmv rocblas_chpmv_batched_64 rocblas_chpmv_strided_batched];
+        dense [rocblas_chemv rocblas_chemv_64 rocblas_chemv_batched rocblas_chemv_batched_64 rocblas_chemv_strided_batched rocblas_chemv_strided_batched_64]
+        band [rocblas_chbmv rocblas_chbmv_64 rocblas_chbmv_batched rocblas_chbmv_batched_64 rocblas_chbmv_strided_batched rocblas_chbmv_strided_batched_64]
+        packed [rocblas_chpmv rocblas_chpmv_64 rocblas_chpmv_batched rocblas_chpmv_batched_64 rocblas_chpmv_strided_batched rocblas_chpmv_strided_batched_64];
     hermitian_products_of_complex_f64_are_right: [f64; 2], true, 12,
-        dense [rocblas_zhemv rocblas_zhemv_batched_64 rocblas_zhemv_strided_batched]
-        band [rocblas_zhbmv rocblas_zhbmv_batched_64 rocblas_zhbmv_strided_batched]
-        packed [rocblas_zhpmv rocblas_zhpmv_batched_64 rocblas_zhpmv_strided_batched];
+        dense [rocblas_zhemv rocblas_zhemv_64 rocblas_zhemv_batched rocblas_zhemv_batched_64 rocblas_zhemv_strided_batched rocblas_zhemv_strided_batched_64]
+        band [rocblas_zhbmv rocblas_zhbmv_64 rocblas_zhbmv_batched rocblas_zhbmv_batched_64 rocblas_zhbmv_strided_batched rocblas_zhbmv_strided_batched_64]
+        packed [rocblas_zhpmv rocblas_zhpmv_64 rocblas_zhpmv_batched rocblas_zhpmv_batched_64 rocblas_zhpmv_strided_batched rocblas_zhpmv_strided_batched_64];
+}
+
+macro_rules! symmetric_products_of_complex_numbers {
+    ($($test:ident: $type:ty, [$($name:ident)+];)+) => {$(
+        #[test]
+        fn $test() {
+            let blas = Blas::new();
+            let mut random = Random::new(15);
+            for number in 0..8 {
+                let product = Product::new(&mut random, number);
+                let (form, steps, batch) = (product.form, product.steps, product.form.batch());
+                let (n, uplo) = (random.one_of(&SIZES), random.one_of(&[UPPER, LOWER]));
+                let full = random.matrices::<$type>(batch, n, n);
+                let stored: Vec<_> = full.iter().map(|full| Storage::Dense.store(full, in_triangle(uplo), number % 3)).collect();
+                let element = |b: usize, i, j| mirrored(&full[b], uplo, false, i, j);
+                multiply::<$type, $type, $type>(&blas, &mut random, &product, [n, n], &stored, &(uplo, n), element,
+                    |alpha, a, x, beta, y| call!(blas, form, [$($name)+]; v uplo, s n, p alpha, o a, stored[0].leading,
+                        o x, steps[0], p beta, o y, steps[1], b batch,));
+            }
+        }
+    )+};
+}
+symmetric_products_of_complex_numbers! {
+    symmetric_products_of_complex_f32_are_right: [f32; 2], [rocblas_csymv rocblas_csymv_64 rocblas_csymv_batched rocblas_csymv_batched_64 rocblas_csymv_strided_batched rocblas_csymv_strided_batched_64];
+    symmetric_products_of_complex_f64_are_right: [f64; 2], [rocblas_zsymv rocblas_zsymv_64 rocblas_zsymv_batched rocblas_zsymv_batched_64 rocblas_zsymv_strided_batched rocblas_zsymv_strided_batched_64];
 }
 
 /// Calls a function with a matrix, what is between its columns, and a vector.
@@ -395,33 +420,33 @@ macro_rules! triangles {
 }
 triangles! {
     triangular_matrices_of_f32_are_applied_and_solved: f32, 12,
-        dense [rocblas_strmv rocblas_strmv_batched_64 rocblas_strmv_strided_batched]
-            [rocblas_strsv rocblas_strsv_batched_64 rocblas_strsv_strided_batched]
-        band [rocblas_stbmv rocblas_stbmv_batched_64 rocblas_stbmv_strided_batched]
-            [rocblas_stbsv rocblas_stbsv_batched_64 rocblas_stbsv_strided_batched]
-        packed [rocblas_stpmv rocblas_stpmv_batched_64 rocblas_stpmv_strided_batched]
-            [rocblas_stpsv rocblas_stpsv_batched_64 rocblas_stpsv_strided_batched];
+        dense [rocblas_strmv rocblas_strmv_64 rocblas_strmv_batched rocblas_strmv_batched_64 rocblas_strmv_strided_batched rocblas_strmv_strided_batched_64]
+            [rocblas_strsv rocblas_strsv_64 rocblas_strsv_batched rocblas_strsv_batched_64 rocblas_strsv_strided_batched rocblas_strsv_strided_batched_64]
+        band [rocblas_stbmv rocblas_stbmv_64 rocblas_stbmv_batched rocblas_stbmv_batched_64 rocblas_stbmv_strided_batched rocblas_stbmv_strided_batched_64]
+            [rocblas_stbsv rocblas_stbsv_64 rocblas_stbsv_batched rocblas_stbsv_batched_64 rocblas_stbsv_strided_batched rocblas_stbsv_strided_batched_64]
+        packed [rocblas_stpmv rocblas_stpmv_64 rocblas_stpmv_batched rocblas_stpmv_batched_64 rocblas_stpmv_strided_batched rocblas_stpmv_strided_batched_64]
+            [rocblas_stpsv rocblas_stpsv_64 rocblas_stpsv_batched rocblas_stpsv_batched_64 rocblas_stpsv_strided_batched rocblas_stpsv_strided_batched_64];
     triangular_matrices_of_complex_f32_are_applied_and_solved: [f32; 2], 12,
-        dense [rocblas_ctrmv rocblas_ctrmv_batched_64 rocblas_ctrmv_strided_batched]
-            [rocblas_ctrsv rocblas_ctrsv_batched_64 rocblas_ctrsv_strided_batched]
-        band [rocblas_ctbmv rocblas_ctbmv_batched_64 rocblas_ctbmv_strided_batched]
-            [rocblas_ctbsv rocblas_ctbsv_batched_64 rocblas_ctbsv_strided_batched]
-        packed [rocblas_ctpmv rocblas_ctpmv_batched_64 rocblas_ctpmv_strided_batched]
-            [rocblas_ctpsv rocblas_ctpsv_batched_64 rocblas_ctpsv_strided_batched];
+        dense [rocblas_ctrmv rocblas_ctrmv_64 rocblas_ctrmv_batched rocblas_ctrmv_batched_64 rocblas_ctrmv_strided_batched rocblas_ctrmv_strided_batched_64]
+            [rocblas_ctrsv rocblas_ctrsv_64 rocblas_ctrsv_batched rocblas_ctrsv_batched_64 rocblas_ctrsv_strided_batched rocblas_ctrsv_strided_batched_64]
+        band [rocblas_ctbmv rocblas_ctbmv_64 rocblas_ctbmv_batched rocblas_ctbmv_batched_64 rocblas_ctbmv_strided_batched rocblas_ctbmv_strided_batched_64]
+            [rocblas_ctbsv rocblas_ctbsv_64 rocblas_ctbsv_batched rocblas_ctbsv_batched_64 rocblas_ctbsv_strided_batched rocblas_ctbsv_strided_batched_64]
+        packed [rocblas_ctpmv rocblas_ctpmv_64 rocblas_ctpmv_batched rocblas_ctpmv_batched_64 rocblas_ctpmv_strided_batched rocblas_ctpmv_strided_batched_64]
+            [rocblas_ctpsv rocblas_ctpsv_64 rocblas_ctpsv_batched rocblas_ctpsv_batched_64 rocblas_ctpsv_strided_batched rocblas_ctpsv_strided_batched_64];
     triangular_matrices_of_f64_are_applied_and_solved: f64, 8,
-        dense [rocblas_dtrmv rocblas_dtrmv_batched_64 rocblas_dtrmv_strided_batched]
-            [rocblas_dtrsv rocblas_dtrsv_batched_64 rocblas_dtrsv_strided_batched]
-        band [rocblas_dtbmv rocblas_dtbmv_batched_64 rocblas_dtbmv_strided_batched]
-            [rocblas_dtbsv rocblas_dtbsv_batched_64 rocblas_dtbsv_strided_batched]
-        packed [rocblas_dtpmv rocblas_dtpmv_batched_64 rocblas_dtpmv_strided_batched]
-            [rocblas_dtpsv rocblas_dtpsv_batched_64 rocblas_dtpsv_strided_batched];
+        dense [rocblas_dtrmv rocblas_dtrmv_64 rocblas_dtrmv_batched rocblas_dtrmv_batched_64 rocblas_dtrmv_strided_batched rocblas_dtrmv_strided_batched_64]
+            [rocblas_dtrsv rocblas_dtrsv_64 rocblas_dtrsv_batched rocblas_dtrsv_batched_64 rocblas_dtrsv_strided_batched rocblas_dtrsv_strided_batched_64]
+        band [rocblas_dtbmv rocblas_dtbmv_64 rocblas_dtbmv_batched rocblas_dtbmv_batched_64 rocblas_dtbmv_strided_batched rocblas_dtbmv_strided_batched_64]
+            [rocblas_dtbsv rocblas_dtbsv_64 rocblas_dtbsv_batched rocblas_dtbsv_batched_64 rocblas_dtbsv_strided_batched rocblas_dtbsv_strided_batched_64]
+        packed [rocblas_dtpmv rocblas_dtpmv_64 rocblas_dtpmv_batched rocblas_dtpmv_batched_64 rocblas_dtpmv_strided_batched rocblas_dtpmv_strided_batched_64]
+            [rocblas_dtpsv rocblas_dtpsv_64 rocblas_dtpsv_batched rocblas_dtpsv_batched_64 rocblas_dtpsv_strided_batched rocblas_dtpsv_strided_batched_64];
     triangular_matrices_of_complex_f64_are_applied_and_solved: [f64; 2], 8,
-        dense [rocblas_ztrmv rocblas_ztrmv_batched_64 rocblas_ztrmv_strided_batched]
-            [rocblas_ztrsv rocblas_ztrsv_batched_64 rocblas_ztrsv_strided_batched]
-        band [rocblas_ztbmv rocblas_ztbmv_batched_64 rocblas_ztbmv_strided_batched]
-            [rocblas_ztbsv rocblas_ztbsv_batched_64 rocblas_ztbsv_strided_batched]
-        packed [rocblas_ztpmv rocblas_ztpmv_batched_64 rocblas_ztpmv_strided_batched]
-            [rocblas_ztpsv rocblas_ztpsv_batched_64 rocblas_ztpsv_strided_batched];
+        dense [rocblas_ztrmv rocblas_ztrmv_64 rocblas_ztrmv_batched rocblas_ztrmv_batched_64 rocblas_ztrmv_strided_batched rocblas_ztrmv_strided_batched_64]
+            [rocblas_ztrsv rocblas_ztrsv_64 rocblas_ztrsv_batched rocblas_ztrsv_batched_64 rocblas_ztrsv_strided_batched rocblas_ztrsv_strided_batched_64]
+        band [rocblas_ztbmv rocblas_ztbmv_64 rocblas_ztbmv_batched rocblas_ztbmv_batched_64 rocblas_ztbmv_strided_batched rocblas_ztbmv_strided_batched_64]
+            [rocblas_ztbsv rocblas_ztbsv_64 rocblas_ztbsv_batched rocblas_ztbsv_batched_64 rocblas_ztbsv_strided_batched rocblas_ztbsv_strided_batched_64]
+        packed [rocblas_ztpmv rocblas_ztpmv_64 rocblas_ztpmv_batched rocblas_ztpmv_batched_64 rocblas_ztpmv_strided_batched rocblas_ztpmv_strided_batched_64]
+            [rocblas_ztpsv rocblas_ztpsv_64 rocblas_ztpsv_batched rocblas_ztpsv_batched_64 rocblas_ztpsv_strided_batched rocblas_ztpsv_strided_batched_64];
 }
 
 /// Tries A += alpha x yᵀ of one kind or another.
@@ -493,6 +518,48 @@ fn update<E: Element>(
     }
 }
 
+macro_rules! symmetric_updates_of_complex_numbers {
+    ($($test:ident: $type:ty, ger [$($ger:ident)+] one [$($one:ident)+] two [$($two:ident)+] packed [$($packed:ident)+];)+) => {$(
+        #[test]
+        fn $test() {
+            let blas = Blas::new();
+            let mut random = Random::new(16);
+            let one = |alpha: Z, x: &Vector<$type>, _: &Vector<$type>, i, j| Sum::NONE.plus(x.at(i), x.at(j)).times(alpha);
+            for number in 0..8 {
+                let [m, n] = [random.one_of(&SIZES), random.one_of(&SIZES)];
+                update::<$type>(&blas, &mut random, number, [m, n], None, false, &("geru", m, n),
+                    |alpha, x, y, i, j| Sum::NONE.plus(x.at(i), y.at(j)).times(alpha),
+                    |form, alpha, [(x, step_x), (y, step_y)], a, leading| call!(blas, form, [$($ger)+]; s m, s n, p alpha,
+                        o x, step_x, o y, step_y, o a, leading, b form.batch(),));
+                let uplo = random.one_of(&[UPPER, LOWER]);
+                let half = Some((uplo, false));
+                update::<$type>(&blas, &mut random, number, [n, n], half, false, &("syr", uplo, n), one,
+                    |form, alpha, [(x, step_x), _], a, leading| call!(blas, form, [$($one)+]; v uplo, s n, p alpha, o x, step_x,
+                        o a, leading, b form.batch(),));
+                update::<$type>(&blas, &mut random, number, [n, n], half, true, &("spr", uplo, n), one,
+                    |form, alpha, [(x, step_x), _], a, _| call!(blas, form, [$($packed)+]; v uplo, s n, p alpha, o x, step_x,
+                        a a, b form.batch(),));
+                update::<$type>(&blas, &mut random, number, [n, n], half, false, &("syr2", uplo, n),
+                    |alpha, x, y, i, j| Sum::NONE.plus(x.at(i), y.at(j)).plus(y.at(i), x.at(j)).times(alpha),
+                    |form, alpha, [(x, step_x), (y, step_y)], a, leading| call!(blas, form, [$($two)+]; v uplo, s n, p alpha,
+                        o x, step_x, o y, step_y, o a, leading, b form.batch(),));
+            }
+        }
+    )+};
+}
+symmetric_updates_of_complex_numbers! {
+    symmetric_updates_of_complex_f32_are_right: [f32; 2],
+        ger [rocblas_cgeru rocblas_cgeru_64 rocblas_cgeru_batched rocblas_cgeru_batched_64 rocblas_cgeru_strided_batched rocblas_cgeru_strided_batched_64]
+        one [rocblas_csyr rocblas_csyr_64 rocblas_csyr_batched rocblas_csyr_batched_64 rocblas_csyr_strided_batched rocblas_csyr_strided_batched_64]
+        two [rocblas_csyr2 rocblas_csyr2_64 rocblas_csyr2_batched rocblas_csyr2_batched_64 rocblas_csyr2_strided_batched rocblas_csyr2_strided_batched_64]
+        packed [rocblas_cspr rocblas_cspr_64 rocblas_cspr_batched rocblas_cspr_batched_64 rocblas_cspr_strided_batched rocblas_cspr_strided_batched_64];
+    symmetric_updates_of_complex_f64_are_right: [f64; 2],
+        ger [rocblas_zgeru rocblas_zgeru_64 rocblas_zgeru_batched rocblas_zgeru_batched_64 rocblas_zgeru_strided_batched rocblas_zgeru_strided_batched_64]
+        one [rocblas_zsyr rocblas_zsyr_64 rocblas_zsyr_batched rocblas_zsyr_batched_64 rocblas_zsyr_strided_batched rocblas_zsyr_strided_batched_64]
+        two [rocblas_zsyr2 rocblas_zsyr2_64 rocblas_zsyr2_batched rocblas_zsyr2_batched_64 rocblas_zsyr2_strided_batched rocblas_zsyr2_strided_batched_64]
+        packed [rocblas_zspr rocblas_zspr_64 rocblas_zspr_batched rocblas_zspr_batched_64 rocblas_zspr_strided_batched rocblas_zspr_strided_batched_64];
+}
+
 macro_rules! updates {
     ($($test:ident: $type:ty, $hermitian:literal, $cases:literal, ger [$($ger:ident)+] one [$($one:ident)+] two [$($two:ident)+] packed [$($packed_one:ident)+] [$($packed_two:ident)+];)+) => {$(
         #[test]
@@ -534,27 +601,27 @@ macro_rules! updates {
 }
 updates! {
     updates_of_f32_are_right: f32, false, 12,
-        ger [rocblas_sger rocblas_sger_batched_64 rocblas_sger_strided_batched]
-        one [rocblas_ssyr rocblas_ssyr_batched_64 rocblas_ssyr_strided_batched]
-        two [rocblas_ssyr2 rocblas_ssyr2_batched_64 rocblas_ssyr2_strided_batched]
-        packed [rocblas_sspr rocblas_sspr_batched_64 rocblas_sspr_strided_batched]
-            [rocblas_sspr2 rocblas_sspr2_batched_64 rocblas_sspr2_strided_batched];
+        ger [rocblas_sger rocblas_sger_64 rocblas_sger_batched rocblas_sger_batched_64 rocblas_sger_strided_batched rocblas_sger_strided_batched_64]
+        one [rocblas_ssyr rocblas_ssyr_64 rocblas_ssyr_batched rocblas_ssyr_batched_64 rocblas_ssyr_strided_batched rocblas_ssyr_strided_batched_64]
+        two [rocblas_ssyr2 rocblas_ssyr2_64 rocblas_ssyr2_batched rocblas_ssyr2_batched_64 rocblas_ssyr2_strided_batched rocblas_ssyr2_strided_batched_64]
+        packed [rocblas_sspr rocblas_sspr_64 rocblas_sspr_batched rocblas_sspr_batched_64 rocblas_sspr_strided_batched rocblas_sspr_strided_batched_64]
+            [rocblas_sspr2 rocblas_sspr2_64 rocblas_sspr2_batched rocblas_sspr2_batched_64 rocblas_sspr2_strided_batched rocblas_sspr2_strided_batched_64];
     updates_of_f64_are_right: f64, false, 8,
-        ger [rocblas_dger rocblas_dger_batched_64 rocblas_dger_strided_batched]
-        one [rocblas_dsyr rocblas_dsyr_batched_64 rocblas_dsyr_strided_batched]
-        two [rocblas_dsyr2 rocblas_dsyr2_batched_64 rocblas_dsyr2_strided_batched]
-        packed [rocblas_dspr rocblas_dspr_batched_64 rocblas_dspr_strided_batched]
-            [rocblas_dspr2 rocblas_dspr2_batched_64 rocblas_dspr2_strided_batched];
+        ger [rocblas_dger rocblas_dger_64 rocblas_dger_batched rocblas_dger_batched_64 rocblas_dger_strided_batched rocblas_dger_strided_batched_64]
+        one [rocblas_dsyr rocblas_dsyr_64 rocblas_dsyr_batched rocblas_dsyr_batched_64 rocblas_dsyr_strided_batched rocblas_dsyr_strided_batched_64]
+        two [rocblas_dsyr2 rocblas_dsyr2_64 rocblas_dsyr2_batched rocblas_dsyr2_batched_64 rocblas_dsyr2_strided_batched rocblas_dsyr2_strided_batched_64]
+        packed [rocblas_dspr rocblas_dspr_64 rocblas_dspr_batched rocblas_dspr_batched_64 rocblas_dspr_strided_batched rocblas_dspr_strided_batched_64]
+            [rocblas_dspr2 rocblas_dspr2_64 rocblas_dspr2_batched rocblas_dspr2_batched_64 rocblas_dspr2_strided_batched rocblas_dspr2_strided_batched_64];
     hermitian_updates_of_complex_f32_are_right: [f32; 2], true, 12,
-        ger [rocblas_cgerc rocblas_cgerc_batched_64 rocblas_cgerc_strided_batched]
-        one [rocblas_cher rocblas_cher_batched_64 rocblas_cher_strided_batched]
-        two [rocblas_cher2 rocblas_cher2_batched_64 rocblas_cher2_strided_batched]
-        packed [rocblas_chpr rocblas_chpr_batched_64 rocblas_chpr_strided_batched]
-            [rocblas_chpr2 rocblas_chpr2_batched_64 rocblas_chpr2_strided_batched];
+        ger [rocblas_cgerc rocblas_cgerc_64 rocblas_cgerc_batched rocblas_cgerc_batched_64 rocblas_cgerc_strided_batched rocblas_cgerc_strided_batched_64]
+        one [rocblas_cher rocblas_cher_64 rocblas_cher_batched rocblas_cher_batched_64 rocblas_cher_strided_batched rocblas_cher_strided_batched_64]
+        two [rocblas_cher2 rocblas_cher2_64 rocblas_cher2_batched rocblas_cher2_batched_64 rocblas_cher2_strided_batched rocblas_cher2_strided_batched_64]
+        packed [rocblas_chpr rocblas_chpr_64 rocblas_chpr_batched rocblas_chpr_batched_64 rocblas_chpr_strided_batched rocblas_chpr_strided_batched_64]
+            [rocblas_chpr2 rocblas_chpr2_64 rocblas_chpr2_batched rocblas_chpr2_batched_64 rocblas_chpr2_strided_batched rocblas_chpr2_strided_batched_64];
     hermitian_updates_of_complex_f64_are_right: [f64; 2], true, 8,
-        ger [rocblas_zgerc rocblas_zgerc_batched_64 rocblas_zgerc_strided_batched]
-        one [rocblas_zher rocblas_zher_batched_64 rocblas_zher_strided_batched]
-        two [rocblas_zher2 rocblas_zher2_batched_64 rocblas_zher2_strided_batched]
-        packed [rocblas_zhpr rocblas_zhpr_batched_64 rocblas_zhpr_strided_batched]
-            [rocblas_zhpr2 rocblas_zhpr2_batched_64 rocblas_zhpr2_strided_batched];
+        ger [rocblas_zgerc rocblas_zgerc_64 rocblas_zgerc_batched rocblas_zgerc_batched_64 rocblas_zgerc_strided_batched rocblas_zgerc_strided_batched_64]
+        one [rocblas_zher rocblas_zher_64 rocblas_zher_batched rocblas_zher_batched_64 rocblas_zher_strided_batched rocblas_zher_strided_batched_64]
+        two [rocblas_zher2 rocblas_zher2_64 rocblas_zher2_batched rocblas_zher2_batched_64 rocblas_zher2_strided_batched rocblas_zher2_strided_batched_64]
+        packed [rocblas_zhpr rocblas_zhpr_64 rocblas_zhpr_batched rocblas_zhpr_batched_64 rocblas_zhpr_strided_batched rocblas_zhpr_strided_batched_64]
+            [rocblas_zhpr2 rocblas_zhpr2_64 rocblas_zhpr2_batched rocblas_zhpr2_batched_64 rocblas_zhpr2_strided_batched rocblas_zhpr2_strided_batched_64];
 }

@@ -96,11 +96,12 @@ macro_rules! halves {
     )+};
 }
 halves! {
-    symmetric_matrices_of_f32_are_multiplied: f32, false, 16, [rocblas_ssymm rocblas_ssymm_batched_64 rocblas_ssymm_strided_batched];
-    symmetric_matrices_of_f64_are_multiplied: f64, false, 8, [rocblas_dsymm rocblas_dsymm_batched_64 rocblas_dsymm_strided_batched];
-    symmetric_matrices_of_complex_f32_are_multiplied: [f32; 2], false, 12, [rocblas_csymm rocblas_csymm_batched_64 rocblas_csymm_strided_batched];
-    hermitian_matrices_of_complex_f32_are_multiplied: [f32; 2], true, 16, [rocblas_chemm rocblas_chemm_batched_64 rocblas_chemm_strided_batched];
-    hermitian_matrices_of_complex_f64_are_multiplied: [f64; 2], true, 8, [rocblas_zhemm rocblas_zhemm_batched_64 rocblas_zhemm_strided_batched];
+    symmetric_matrices_of_f32_are_multiplied: f32, false, 16, [rocblas_ssymm rocblas_ssymm_64 rocblas_ssymm_batched rocblas_ssymm_batched_64 rocblas_ssymm_strided_batched rocblas_ssymm_strided_batched_64];
+    symmetric_matrices_of_f64_are_multiplied: f64, false, 8, [rocblas_dsymm rocblas_dsymm_64 rocblas_dsymm_batched rocblas_dsymm_batched_64 rocblas_dsymm_strided_batched rocblas_dsymm_strided_batched_64];
+    symmetric_matrices_of_complex_f32_are_multiplied: [f32; 2], false, 12, [rocblas_csymm rocblas_csymm_64 rocblas_csymm_batched rocblas_csymm_batched_64 rocblas_csymm_strided_batched rocblas_csymm_strided_batched_64];
+    symmetric_matrices_of_complex_f64_are_multiplied: [f64; 2], false, 6, [rocblas_zsymm rocblas_zsymm_64 rocblas_zsymm_batched rocblas_zsymm_batched_64 rocblas_zsymm_strided_batched rocblas_zsymm_strided_batched_64];
+    hermitian_matrices_of_complex_f32_are_multiplied: [f32; 2], true, 16, [rocblas_chemm rocblas_chemm_64 rocblas_chemm_batched rocblas_chemm_batched_64 rocblas_chemm_strided_batched rocblas_chemm_strided_batched_64];
+    hermitian_matrices_of_complex_f64_are_multiplied: [f64; 2], true, 8, [rocblas_zhemm rocblas_zhemm_64 rocblas_zhemm_batched rocblas_zhemm_batched_64 rocblas_zhemm_strided_batched rocblas_zhemm_strided_batched_64];
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,25 +212,29 @@ macro_rules! updates {
 }
 updates! {
     symmetric_updates_of_f32_are_right: f32, false, 12,
-        one [rocblas_ssyrk rocblas_ssyrk_batched_64 rocblas_ssyrk_strided_batched]
-        both [rocblas_ssyr2k rocblas_ssyr2k_batched_64 rocblas_ssyr2k_strided_batched]
-        two [rocblas_ssyrkx rocblas_ssyrkx_batched_64 rocblas_ssyrkx_strided_batched];
+        one [rocblas_ssyrk rocblas_ssyrk_64 rocblas_ssyrk_batched rocblas_ssyrk_batched_64 rocblas_ssyrk_strided_batched rocblas_ssyrk_strided_batched_64]
+        both [rocblas_ssyr2k rocblas_ssyr2k_64 rocblas_ssyr2k_batched rocblas_ssyr2k_batched_64 rocblas_ssyr2k_strided_batched rocblas_ssyr2k_strided_batched_64]
+        two [rocblas_ssyrkx rocblas_ssyrkx_64 rocblas_ssyrkx_batched rocblas_ssyrkx_batched_64 rocblas_ssyrkx_strided_batched rocblas_ssyrkx_strided_batched_64];
     symmetric_updates_of_f64_are_right: f64, false, 8,
-        one [rocblas_dsyrk rocblas_dsyrk_batched_64 rocblas_dsyrk_strided_batched]
-        both [rocblas_dsyr2k rocblas_dsyr2k_batched_64 rocblas_dsyr2k_strided_batched]
-        two [rocblas_dsyrkx rocblas_dsyrkx_batched_64 rocblas_dsyrkx_strided_batched];
+        one [rocblas_dsyrk rocblas_dsyrk_64 rocblas_dsyrk_batched rocblas_dsyrk_batched_64 rocblas_dsyrk_strided_batched rocblas_dsyrk_strided_batched_64]
+        both [rocblas_dsyr2k rocblas_dsyr2k_64 rocblas_dsyr2k_batched rocblas_dsyr2k_batched_64 rocblas_dsyr2k_strided_batched rocblas_dsyr2k_strided_batched_64]
+        two [rocblas_dsyrkx rocblas_dsyrkx_64 rocblas_dsyrkx_batched rocblas_dsyrkx_batched_64 rocblas_dsyrkx_strided_batched rocblas_dsyrkx_strided_batched_64];
     symmetric_updates_of_complex_f32_are_right: [f32; 2], false, 8,
-        one [rocblas_csyrk rocblas_csyrk_batched_64 rocblas_csyrk_strided_batched]
-        both [rocblas_csyr2k rocblas_csyr2k_batched_64 rocblas_csyr2k_strided_batched]
-        two [rocblas_csyrkx rocblas_csyrkx_batched_64 rocblas_csyrkx_strided_batched];
+        one [rocblas_csyrk rocblas_csyrk_64 rocblas_csyrk_batched rocblas_csyrk_batched_64 rocblas_csyrk_strided_batched rocblas_csyrk_strided_batched_64]
+        both [rocblas_csyr2k rocblas_csyr2k_64 rocblas_csyr2k_batched rocblas_csyr2k_batched_64 rocblas_csyr2k_strided_batched rocblas_csyr2k_strided_batched_64]
+        two [rocblas_csyrkx rocblas_csyrkx_64 rocblas_csyrkx_batched rocblas_csyrkx_batched_64 rocblas_csyrkx_strided_batched rocblas_csyrkx_strided_batched_64];
+    symmetric_updates_of_complex_f64_are_right: [f64; 2], false, 6,
+        one [rocblas_zsyrk rocblas_zsyrk_64 rocblas_zsyrk_batched rocblas_zsyrk_batched_64 rocblas_zsyrk_strided_batched rocblas_zsyrk_strided_batched_64]
+        both [rocblas_zsyr2k rocblas_zsyr2k_64 rocblas_zsyr2k_batched rocblas_zsyr2k_batched_64 rocblas_zsyr2k_strided_batched rocblas_zsyr2k_strided_batched_64]
+        two [rocblas_zsyrkx rocblas_zsyrkx_64 rocblas_zsyrkx_batched rocblas_zsyrkx_batched_64 rocblas_zsyrkx_strided_batched rocblas_zsyrkx_strided_batched_64];
     hermitian_updates_of_complex_f32_are_right: [f32; 2], true, 12,
-        one [rocblas_cherk rocblas_cherk_batched_64 rocblas_cherk_strided_batched]
-        both [rocblas_cher2k rocblas_cher2k_batched_64 rocblas_cher2k_strided_batched]
-        two [rocblas_cherkx rocblas_cherkx_batched_64 rocblas_cherkx_strided_batched];
+        one [rocblas_cherk rocblas_cherk_64 rocblas_cherk_batched rocblas_cherk_batched_64 rocblas_cherk_strided_batched rocblas_cherk_strided_batched_64]
+        both [rocblas_cher2k rocblas_cher2k_64 rocblas_cher2k_batched rocblas_cher2k_batched_64 rocblas_cher2k_strided_batched rocblas_cher2k_strided_batched_64]
+        two [rocblas_cherkx rocblas_cherkx_64 rocblas_cherkx_batched rocblas_cherkx_batched_64 rocblas_cherkx_strided_batched rocblas_cherkx_strided_batched_64];
     hermitian_updates_of_complex_f64_are_right: [f64; 2], true, 8,
-        one [rocblas_zherk rocblas_zherk_batched_64 rocblas_zherk_strided_batched]
-        both [rocblas_zher2k rocblas_zher2k_batched_64 rocblas_zher2k_strided_batched]
-        two [rocblas_zherkx rocblas_zherkx_batched_64 rocblas_zherkx_strided_batched];
+        one [rocblas_zherk rocblas_zherk_64 rocblas_zherk_batched rocblas_zherk_batched_64 rocblas_zherk_strided_batched rocblas_zherk_strided_batched_64]
+        both [rocblas_zher2k rocblas_zher2k_64 rocblas_zher2k_batched rocblas_zher2k_batched_64 rocblas_zher2k_strided_batched rocblas_zher2k_strided_batched_64]
+        two [rocblas_zherkx rocblas_zherkx_64 rocblas_zherkx_batched rocblas_zherkx_batched_64 rocblas_zherkx_strided_batched rocblas_zherkx_strided_batched_64];
 }
 
 macro_rules! others {
@@ -309,19 +314,19 @@ macro_rules! others {
 }
 others! {
     other_products_of_f32_are_right: f32, 12,
-        gemmt [rocblas_sgemmt rocblas_sgemmt_batched_64 rocblas_sgemmt_strided_batched]
-        geam [rocblas_sgeam rocblas_sgeam_batched_64 rocblas_sgeam_strided_batched]
-        dgmm [rocblas_sdgmm rocblas_sdgmm_batched_64 rocblas_sdgmm_strided_batched];
+        gemmt [rocblas_sgemmt rocblas_sgemmt_64 rocblas_sgemmt_batched rocblas_sgemmt_batched_64 rocblas_sgemmt_strided_batched rocblas_sgemmt_strided_batched_64]
+        geam [rocblas_sgeam rocblas_sgeam_64 rocblas_sgeam_batched rocblas_sgeam_batched_64 rocblas_sgeam_strided_batched rocblas_sgeam_strided_batched_64]
+        dgmm [rocblas_sdgmm rocblas_sdgmm_64 rocblas_sdgmm_batched rocblas_sdgmm_batched_64 rocblas_sdgmm_strided_batched rocblas_sdgmm_strided_batched_64];
     other_products_of_f64_are_right: f64, 8,
-        gemmt [rocblas_dgemmt rocblas_dgemmt_batched_64 rocblas_dgemmt_strided_batched]
-        geam [rocblas_dgeam rocblas_dgeam_batched_64 rocblas_dgeam_strided_batched]
-        dgmm [rocblas_ddgmm rocblas_ddgmm_batched_64 rocblas_ddgmm_strided_batched];
+        gemmt [rocblas_dgemmt rocblas_dgemmt_64 rocblas_dgemmt_batched rocblas_dgemmt_batched_64 rocblas_dgemmt_strided_batched rocblas_dgemmt_strided_batched_64]
+        geam [rocblas_dgeam rocblas_dgeam_64 rocblas_dgeam_batched rocblas_dgeam_batched_64 rocblas_dgeam_strided_batched rocblas_dgeam_strided_batched_64]
+        dgmm [rocblas_ddgmm rocblas_ddgmm_64 rocblas_ddgmm_batched rocblas_ddgmm_batched_64 rocblas_ddgmm_strided_batched rocblas_ddgmm_strided_batched_64];
     other_products_of_complex_f32_are_right: [f32; 2], 12,
-        gemmt [rocblas_cgemmt rocblas_cgemmt_batched_64 rocblas_cgemmt_strided_batched]
-        geam [rocblas_cgeam rocblas_cgeam_batched_64 rocblas_cgeam_strided_batched]
-        dgmm [rocblas_cdgmm rocblas_cdgmm_batched_64 rocblas_cdgmm_strided_batched];
+        gemmt [rocblas_cgemmt rocblas_cgemmt_64 rocblas_cgemmt_batched rocblas_cgemmt_batched_64 rocblas_cgemmt_strided_batched rocblas_cgemmt_strided_batched_64]
+        geam [rocblas_cgeam rocblas_cgeam_64 rocblas_cgeam_batched rocblas_cgeam_batched_64 rocblas_cgeam_strided_batched rocblas_cgeam_strided_batched_64]
+        dgmm [rocblas_cdgmm rocblas_cdgmm_64 rocblas_cdgmm_batched rocblas_cdgmm_batched_64 rocblas_cdgmm_strided_batched rocblas_cdgmm_strided_batched_64];
     other_products_of_complex_f64_are_right: [f64; 2], 8,
-        gemmt [rocblas_zgemmt rocblas_zgemmt_batched_64 rocblas_zgemmt_strided_batched]
-        geam [rocblas_zgeam rocblas_zgeam_batched_64 rocblas_zgeam_strided_batched]
-        dgmm [rocblas_zdgmm rocblas_zdgmm_batched_64 rocblas_zdgmm_strided_batched];
+        gemmt [rocblas_zgemmt rocblas_zgemmt_64 rocblas_zgemmt_batched rocblas_zgemmt_batched_64 rocblas_zgemmt_strided_batched rocblas_zgemmt_strided_batched_64]
+        geam [rocblas_zgeam rocblas_zgeam_64 rocblas_zgeam_batched rocblas_zgeam_batched_64 rocblas_zgeam_strided_batched rocblas_zgeam_strided_batched_64]
+        dgmm [rocblas_zdgmm rocblas_zdgmm_64 rocblas_zdgmm_batched rocblas_zdgmm_batched_64 rocblas_zdgmm_strided_batched rocblas_zdgmm_strided_batched_64];
 }

@@ -5,9 +5,12 @@
 
 mod arguments;
 mod common;
+mod extended;
+mod fused;
 mod gemm;
 mod level1;
 mod level2;
 mod level3;
 mod model;
+mod state;
 mod triangular;

@@ -128,17 +128,29 @@ macro_rules! triangles {
 }
 triangles! {
     triangular_matrices_of_f32_are_multiplied_and_solved: f32, 20,
-        trmm [rocblas_strmm rocblas_strmm_batched_64 rocblas_strmm_strided_batched]
-        trsm [rocblas_strsm rocblas_strsm_batched_64 rocblas_strsm_strided_batched];
+        trmm [rocblas_strmm rocblas_strmm_64 rocblas_strmm_batched rocblas_strmm_batched_64 rocblas_strmm_strided_batched rocblas_strmm_strided_batched_64]
+        trsm [rocblas_strsm rocblas_strsm_64 rocblas_strsm_batched rocblas_strsm_batched_64 rocblas_strsm_strided_batched rocblas_strsm_strided_batched_64];
     triangular_matrices_of_f64_are_multiplied_and_solved: f64, 10,
-        trmm [rocblas_dtrmm rocblas_dtrmm_batched_64 rocblas_dtrmm_strided_batched]
-        trsm [rocblas_dtrsm rocblas_dtrsm_batched_64 rocblas_dtrsm_strided_batched];
+        trmm [rocblas_dtrmm rocblas_dtrmm_64 rocblas_dtrmm_batched rocblas_dtrmm_batched_64 rocblas_dtrmm_strided_batched rocblas_dtrmm_strided_batched_64]
+        trsm [rocblas_dtrsm rocblas_dtrsm_64 rocblas_dtrsm_batched rocblas_dtrsm_batched_64 rocblas_dtrsm_strided_batched rocblas_dtrsm_strided_batched_64];
     triangular_matrices_of_complex_f32_are_multiplied_and_solved: [f32; 2], 20,
-        trmm [rocblas_ctrmm rocblas_ctrmm_batched_64 rocblas_ctrmm_strided_batched]
-        trsm [rocblas_ctrsm rocblas_ctrsm_batched_64 rocblas_ctrsm_strided_batched];
+        trmm [rocblas_ctrmm rocblas_ctrmm_64 rocblas_ctrmm_batched rocblas_ctrmm_batched_64 rocblas_ctrmm_strided_batched rocblas_ctrmm_strided_batched_64]
+        trsm [rocblas_ctrsm rocblas_ctrsm_64 rocblas_ctrsm_batched rocblas_ctrsm_batched_64 rocblas_ctrsm_strided_batched rocblas_ctrsm_strided_batched_64];
     triangular_matrices_of_complex_f64_are_multiplied_and_solved: [f64; 2], 10,
-        trmm [rocblas_ztrmm rocblas_ztrmm_batched_64 rocblas_ztrmm_strided_batched]
-        trsm [rocblas_ztrsm rocblas_ztrsm_batched_64 rocblas_ztrsm_strided_batched];
+        trmm [rocblas_ztrmm rocblas_ztrmm_64 rocblas_ztrmm_batched rocblas_ztrmm_batched_64 rocblas_ztrmm_strided_batched rocblas_ztrmm_strided_batched_64]
+        trsm [rocblas_ztrsm rocblas_ztrsm_64 rocblas_ztrsm_batched rocblas_ztrsm_batched_64 rocblas_ztrsm_strided_batched rocblas_ztrsm_strided_batched_64];
+    products_out_of_place_of_f32_are_right: f32, 6,
+        trmm [rocblas_strmm_outofplace rocblas_strmm_outofplace_batched rocblas_strmm_outofplace_strided_batched]
+        trsm [rocblas_strsm rocblas_strsm_64 rocblas_strsm_batched rocblas_strsm_batched_64 rocblas_strsm_strided_batched rocblas_strsm_strided_batched_64];
+    products_out_of_place_of_f64_are_right: f64, 6,
+        trmm [rocblas_dtrmm_outofplace rocblas_dtrmm_outofplace_batched rocblas_dtrmm_outofplace_strided_batched]
+        trsm [rocblas_dtrsm rocblas_dtrsm_64 rocblas_dtrsm_batched rocblas_dtrsm_batched_64 rocblas_dtrsm_strided_batched rocblas_dtrsm_strided_batched_64];
+    products_out_of_place_of_complex_f32_are_right: [f32; 2], 6,
+        trmm [rocblas_ctrmm_outofplace rocblas_ctrmm_outofplace_batched rocblas_ctrmm_outofplace_strided_batched]
+        trsm [rocblas_ctrsm rocblas_ctrsm_64 rocblas_ctrsm_batched rocblas_ctrsm_batched_64 rocblas_ctrsm_strided_batched rocblas_ctrsm_strided_batched_64];
+    products_out_of_place_of_complex_f64_are_right: [f64; 2], 6,
+        trmm [rocblas_ztrmm_outofplace rocblas_ztrmm_outofplace_batched rocblas_ztrmm_outofplace_strided_batched]
+        trsm [rocblas_ztrsm rocblas_ztrsm_64 rocblas_ztrsm_batched rocblas_ztrsm_batched_64 rocblas_ztrsm_strided_batched rocblas_ztrsm_strided_batched_64];
 }
 
 macro_rules! inverses {
@@ -176,5 +188,7 @@ macro_rules! inverses {
 }
 inverses! {
     inverses_of_f32_are_right: f32, [rocblas_strtri rocblas_strtri_batched rocblas_strtri_strided_batched];
+    inverses_of_f64_are_right: f64, [rocblas_dtrtri rocblas_dtrtri_batched rocblas_dtrtri_strided_batched];
+    inverses_of_complex_f32_are_right: [f32; 2], [rocblas_ctrtri rocblas_ctrtri_batched rocblas_ctrtri_strided_batched];
     inverses_of_complex_f64_are_right: [f64; 2], [rocblas_ztrtri rocblas_ztrtri_batched rocblas_ztrtri_strided_batched];
 }

@@ -1,0 +1,74 @@
+//! `cargo xtask tune`: which kernel of `blas-on-kernels` computes a product, by its sizes.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+use clap::Args;
+use setup::run;
+
+use crate::{test, tools};
+
+/// The table that the library reads.
+const TABLE: &str = "crates/blas-on-kernels/tuning.txt";
+const PROGRAM: &str = "tune";
+
+/// Where to measure, and what.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+pub(crate) struct Options {
+    /// A device, such as vgpu:gfx942?cus=304 or amdgpu:0; may be repeated, one of each class of targets [default: a virtual GPU of each
+    /// class]
+    #[arg(long = "device", value_name = "URI")]
+    devices: Vec<String>,
+    /// Choose by the time that products take on a real GPU, instead of by the counters of a virtual one
+    #[arg(long)]
+    time: bool,
+    /// The file that is written, if it is not the library's table
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Measures all candidates and writes the table.
+pub(crate) fn tune(options: &Options) -> Result<()> {
+    run::run(&mut build())?;
+    run::run(&mut program(options))?;
+    Ok(())
+}
+
+/// With `--workspace`, for the features of the tests, with whose virtual GPU it runs.
+fn build() -> Command {
+    let mut command = tools::cargo();
+    command.args(["build", "--quiet", "--workspace", "--example", PROGRAM, "--manifest-path"]);
+    command.arg(tools::workspace().join("Cargo.toml"));
+    test::for_test_devices(&mut command);
+    command
+}
+
+fn program(options: &Options) -> Command {
+    let mut command = Command::new(tools::target_folder().join("debug/examples").join(PROGRAM));
+    for device in &options.devices {
+        command.args(["--device", device]);
+    }
+    if options.time {
+        command.arg("--time");
+    }
+    let table = || tools::workspace().join(TABLE);
+    command.arg("--out").arg(options.out.clone().unwrap_or_else(table));
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_written_unless_a_file_is_named() {
+        let text = |options: &Options| run::describe(&program(options));
+        assert!(text(&Options::default()).ends_with(TABLE));
+        assert!(tools::workspace().join(TABLE).is_file());
+        let devices = vec!["amdgpu:0".to_owned()];
+        let options = Options { devices, time: true, out: Some("rows.txt".into()) };
+        assert!(text(&options).ends_with("--device amdgpu:0 --time --out rows.txt"), "{}", text(&options));
+        assert!(run::describe(&build()).contains("--workspace --example tune"));
+    }
+}
