@@ -22,6 +22,9 @@ pub(crate) enum Type {
 }
 
 impl Type {
+    pub(crate) const ALL: [Self; 8] =
+        [Self::F32, Self::F64, Self::C32, Self::C64, Self::F16, Self::BF16, Self::I8, Self::I32];
+
     /// Nothing for a type that no operation here has.
     pub(crate) fn from(datatype: rocblas_datatype) -> Option<Self> {
         Some(match datatype {

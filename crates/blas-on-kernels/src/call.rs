@@ -150,12 +150,33 @@ impl Call<'_> {
         self.state.pointer_mode == rocblas_pointer_mode::rocblas_pointer_mode_host
     }
 
-    /// An error if operands that the factors have used are null.
-    ///
-    /// Factors in device memory are known to nobody here. As with AMD's library the operands may be null then, and the kernel uses none that its
-    /// factors do not ask for.
-    pub(crate) fn operands(&self, are_there: bool) -> Result {
-        if are_there || !self.on_host() { Ok(()) } else { Err(INVALID_POINTER) }
+    /// An error unless all operands are there that the factors `alpha` and `beta` have used. Only where one is missing, factors in device memory
+    /// are waited for.
+    pub(crate) fn operands(
+        &mut self,
+        factors: [Factor; 2],
+        are_there: impl Fn([Factor; 2]) -> bool,
+    ) -> Result {
+        if are_there(factors) {
+            return Ok(());
+        }
+        let [alpha, beta] = factors;
+        let known = [self.wait_for(alpha)?, self.wait_for(beta)?];
+        if are_there(known) { Ok(()) } else { Err(INVALID_POINTER) }
+    }
+
+    /// A factor whose value the host knows.
+    fn wait_for(&mut self, factor: Factor) -> Result<Factor> {
+        if factor.at.is_null() {
+            return Ok(factor);
+        }
+        let kind = Type::ALL.into_iter().find(|kind| *kind as u32 == factor.kind).ok_or(INVALID_VALUE)?;
+        let mut bytes = [0_u8; 16];
+        self.fetch(factor.at, bytes.as_mut_ptr().cast(), kind.size())?;
+        // SAFETY: there are as many bytes as a number of any type has.
+        let (re, im) =
+            unsafe { Scalar::new(bytes.as_ptr().cast(), Some(kind)).read() }.ok_or(INVALID_VALUE)?;
+        Ok(Factor { at: std::ptr::null(), re, im, ..factor })
     }
 
     /// A number of the caller: its value if it is in host memory.

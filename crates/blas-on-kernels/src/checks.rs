@@ -2,7 +2,7 @@
 
 use rocblas_sys::{rocblas_diagonal, rocblas_fill, rocblas_operation, rocblas_side};
 
-use crate::call::{INVALID_SIZE, INVALID_VALUE, Result};
+use crate::call::{Factor, INVALID_SIZE, INVALID_VALUE, Result};
 
 pub(crate) fn operation(operation: rocblas_operation) -> Result {
     let known = [
@@ -52,6 +52,15 @@ pub(crate) fn sizes(hold: bool) -> Result {
 /// Whether there may be a square matrix or triangle of this order: no memory holds one that is beyond 32 bits.
 pub(crate) fn addressable(order: i64) -> bool {
     (0..=i64::from(i32::MAX)).contains(&order)
+}
+
+/// Whether what alpha * A * B + beta * C reads, A and B, and what it writes, C, is there as far as it is used.
+pub(crate) fn are_there([alpha, beta]: [Factor; 2], reads: bool, writes: bool) -> bool {
+    match (alpha.is(0.0), beta.is(1.0)) {
+        (true, true) => true,
+        (true, false) => writes,
+        (false, _) => reads && writes,
+    }
 }
 
 /// Rows and columns of a matrix in memory, of which its transpose may be meant.

@@ -2,6 +2,7 @@
 
 use crate::args::{Args, Form, Type};
 use crate::call::{Call, DeviceOperand, Factor, INVALID_POINTER, INVALID_VALUE, NOT_IMPLEMENTED, Result};
+use crate::checks::are_there;
 use crate::modules;
 use crate::vector::{THREADS, Vector, batches, grid, kernel};
 
@@ -110,7 +111,8 @@ pub(crate) fn axpy(call: &mut Call<'_>, args: &Args) -> Result {
     if alpha.is(0.0) {
         return Ok(());
     }
-    call.operands(!args.x.at.is_null() && !args.y.at.is_null())?;
+    let all = !args.x.at.is_null() && !args.y.at.is_null();
+    call.operands([alpha, Factor::of(1.0)], |factors| are_there(factors, all, all))?;
     enqueue(call, args, compute, Change::Axpy, [alpha, Factor::of(0.0)])
 }
 

@@ -4,7 +4,7 @@ use rocblas_sys::rocblas_operation;
 
 use crate::args::{Args, Type};
 use crate::call::{Call, DeviceOperand, Factor, INVALID_POINTER, INVALID_VALUE, Result};
-use crate::checks::{is_none, operation, sizes, unit, upper};
+use crate::checks::{addressable, are_there, is_none, operation, sizes, unit, upper};
 use crate::gemm::Structure;
 use crate::modules;
 use crate::vector::{THREADS, Vector, batches, grid, kernel};
@@ -106,8 +106,8 @@ fn multiply(
     if alpha.is(0.0) && beta.is(1.0) {
         return Ok(());
     }
-    let reads = alpha.is(0.0) || !args.a.at.is_null() && !args.x.at.is_null();
-    call.operands(reads && !args.y.at.is_null())?;
+    let (reads, writes) = (!args.a.at.is_null() && !args.x.at.is_null(), !args.y.at.is_null());
+    call.operands([alpha, beta], |factors| are_there(factors, reads, writes))?;
     let multiplied = Multiplied {
         m,
         n,
@@ -141,7 +141,9 @@ pub(crate) fn gemv(call: &mut Call<'_>, args: &Args) -> Result {
 pub(crate) fn gbmv(call: &mut Call<'_>, args: &Args) -> Result {
     let &Args { m, n, kl, ku, .. } = args;
     operation(args.trans_a)?;
-    sizes(m >= 0 && n >= 0 && kl >= 0 && ku >= 0 && args.batch >= 0 && increments(args))?;
+    // AMD's library takes no larger ones either.
+    sizes(addressable(m) && addressable(n))?;
+    sizes(kl >= 0 && ku >= 0 && args.batch >= 0 && increments(args))?;
     sizes(args.a.step > kl.saturating_add(ku))?;
     let (size, reach) = if is_none(args.trans_a) { ([m, n], [kl, ku]) } else { ([n, m], [ku, kl]) };
     multiply(call, args, size, reach, || {
@@ -150,22 +152,23 @@ pub(crate) fn gbmv(call: &mut Call<'_>, args: &Args) -> Result {
     })
 }
 
+/// How far a matrix of which one triangle is stored reaches from its diagonal.
+fn reach(args: &Args, storage: Storage) -> Result<i64> {
+    let &Args { n, k, .. } = args;
+    match storage {
+        Storage::Dense => sizes(addressable(n) && args.a.step >= n.max(1)).map(|()| n),
+        Storage::Band => sizes(k >= 0 && args.a.step > k).map(|()| k),
+        Storage::Packed => sizes(addressable(n)).map(|()| n),
+    }
+}
+
 /// With a symmetric or Hermitian matrix of which one triangle is stored.
 fn half(call: &mut Call<'_>, args: &Args, storage: Storage, structure: Structure) -> Result {
-    let &Args { n, k, .. } = args;
+    let n = args.n;
     upper(args.uplo)?;
-    sizes(n >= 0 && args.batch >= 0 && increments(args))?;
-    let reach = match storage {
-        Storage::Dense => {
-            sizes(args.a.step >= n.max(1))?;
-            n
-        }
-        Storage::Band => {
-            sizes(k >= 0 && args.a.step > k)?;
-            k
-        }
-        Storage::Packed => n,
-    };
+    // AMD's library takes no larger bands either.
+    sizes(addressable(n) && args.batch >= 0 && increments(args))?;
+    let reach = reach(args, storage)?;
     multiply(call, args, [n, n], [reach, reach], || Stored::half(args, storage, structure))
 }
 
@@ -203,22 +206,12 @@ struct Triangle {
 
 /// Nothing where there is nothing to do.
 fn triangle(args: &Args, storage: Storage) -> Result<Option<Triangle>> {
-    let &Args { n, k, .. } = args;
+    let n = args.n;
     let is_upper = upper(args.uplo)?;
     operation(args.trans_a)?;
     let is_unit = unit(args.diag)?;
     sizes(n >= 0 && args.batch >= 0 && args.x.step != 0)?;
-    let reach = match storage {
-        Storage::Dense => {
-            sizes(args.a.step >= n.max(1))?;
-            n
-        }
-        Storage::Band => {
-            sizes(k >= 0 && args.a.step > k)?;
-            k
-        }
-        Storage::Packed => n,
-    };
+    let reach = reach(args, storage)?;
     if n == 0 || args.batch == 0 {
         return Ok(None);
     }

@@ -4,7 +4,7 @@ use rocblas_sys::rocblas_operation;
 
 use crate::args::{Args, Operand, Scalar, Type};
 use crate::call::{Call, DeviceOperand, Factor, INVALID_VALUE, NOT_IMPLEMENTED, Result};
-use crate::checks::{is_none, left, operation, sizes, stored, upper};
+use crate::checks::{are_there, is_none, left, operation, sizes, stored, upper};
 use crate::gemm::{Matrix, Product, Structure};
 use crate::vector::batches;
 
@@ -33,7 +33,8 @@ fn one_half(call: &mut Call<'_>, args: &Args, structure: Structure) -> Result {
     if alpha.is(0.0) && beta.is(1.0) {
         return Ok(());
     }
-    call.operands(!c.at.is_null() && (alpha.is(0.0) || !a.at.is_null() && !b.at.is_null()))?;
+    let (reads, writes) = (!a.at.is_null() && !b.at.is_null(), !c.at.is_null());
+    call.operands([alpha, beta], |factors| are_there(factors, reads, writes))?;
     let a = Matrix { structure, upper: is_upper.into(), ..matrix(&a, args)? };
     let (b, c, batches) = (matrix(&b, args)?, matrix(&c, args)?, batches(args)?);
     let product = if is_left {
@@ -89,7 +90,8 @@ fn update(call: &mut Call<'_>, args: &Args, update: &Update) -> Result {
     if alpha.is(0.0) && beta.is(1.0) {
         return Ok(());
     }
-    call.operands(!c.at.is_null() && (alpha.is(0.0) || !a.at.is_null() && !b.at.is_null()))?;
+    let (reads, writes) = (!a.at.is_null() && !b.at.is_null(), !c.at.is_null());
+    call.operands([alpha, beta], |factors| are_there(factors, reads, writes))?;
     let (a, b) = (matrix(&a, args)?.op(trans), matrix(&b, args)?.op(trans));
     let across = |matrix: Matrix| {
         let matrix = matrix.transposed();
@@ -155,7 +157,8 @@ pub(crate) fn gemmt(call: &mut Call<'_>, args: &Args) -> Result {
     if alpha.is(0.0) && beta.is(1.0) {
         return Ok(());
     }
-    call.operands(!c.at.is_null() && (alpha.is(0.0) || !a.at.is_null() && !b.at.is_null()))?;
+    let (reads, writes) = (!a.at.is_null() && !b.at.is_null(), !c.at.is_null());
+    call.operands([alpha, beta], |factors| are_there(factors, reads, writes))?;
     let operands = [matrix(&a, args)?.op(trans_a), matrix(&b, args)?.op(trans_b)];
     let mut product = Product::new([n, n, k], alpha, operands, beta, matrix(&c, args)?, batches(args)?);
     product.triangle = if is_upper { 1 } else { 2 };

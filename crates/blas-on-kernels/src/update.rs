@@ -2,7 +2,7 @@
 
 use crate::args::Args;
 use crate::call::{Call, Factor, INVALID_VALUE, Result};
-use crate::checks::{addressable, sizes, upper};
+use crate::checks::{addressable, are_there, sizes, upper};
 use crate::gemm::Structure;
 use crate::level2::{Storage, Stored};
 use crate::modules;
@@ -52,7 +52,8 @@ fn enqueue(
         return Ok(());
     }
     let y = if vectors == Vectors::One { args.x } else { args.y };
-    call.operands(!args.a.at.is_null() && !args.x.at.is_null() && !y.at.is_null())?;
+    let all = !args.a.at.is_null() && !args.x.at.is_null() && !y.at.is_null();
+    call.operands([alpha, Factor::of(1.0)], |factors| are_there(factors, all, all))?;
     let updated = Updated {
         m,
         n,

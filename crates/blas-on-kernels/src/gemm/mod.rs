@@ -9,7 +9,7 @@ pub use self::matmul::Activation;
 pub(crate) use self::matmul::{Epilogue, TYPES, Tile, Way};
 use crate::args::{Args, Operand, Scalar, Type};
 use crate::call::{Call, DeviceOperand, Factor, INVALID_POINTER, INVALID_VALUE, NOT_IMPLEMENTED, Result};
-use crate::checks::{operation, sizes, stored};
+use crate::checks::{are_there, operation, sizes, stored};
 use crate::modules;
 use crate::vector::{self, MOST, THREADS, batches, kernel};
 
@@ -254,9 +254,7 @@ fn multiply(call: &mut Call<'_>, args: &Args, epilogue: &Epilogue) -> Result {
     if same && beta.is(1.0) && alpha.is(0.0) && epilogue.is_none() {
         return Ok(());
     }
-    let c_is_there = beta.is(0.0) || !c.at.is_null();
-    let product_is_there = alpha.is(0.0) || !a.at.is_null() && !b.at.is_null();
-    call.operands(!d.at.is_null() && c_is_there && product_is_there)?;
+    call.operands([alpha, beta], |factors| all_there(factors, [&a, &b, &c, &d]))?;
     let matrix = |operand: &Operand, operation| {
         Ok(Matrix::stored(DeviceOperand::new(operand, form)?, operand.step).op(operation))
     };
@@ -265,6 +263,18 @@ fn multiply(call: &mut Call<'_>, args: &Args, epilogue: &Epilogue) -> Result {
     let mut product = Product::new([m, n, k], alpha, operands, beta, matrix(&c, none)?, batches(args)?);
     product.d = matrix(&d, none)?;
     call.fused_product(compute, &product, epilogue)
+}
+
+/// Whether the operands of D = alpha * A * B + beta * C are there as far as they are used.
+fn all_there(factors: [Factor; 2], [a, b, c, d]: [&Operand; 4]) -> bool {
+    let is_there = |operand: &Operand| !operand.at.is_null();
+    let [alpha, beta] = factors;
+    let product = alpha.is(0.0) || is_there(a) && is_there(b);
+    if c.at == d.at {
+        are_there(factors, is_there(a) && is_there(b), is_there(d))
+    } else {
+        product && is_there(d) && (beta.is(0.0) || is_there(c))
+    }
 }
 
 /// Products of matrices whose elements have steps in both directions.
@@ -279,9 +289,7 @@ pub(crate) fn gemm_ext2(call: &mut Call<'_>, args: &Args, steps: [[i64; 2]; 4]) 
     let beta = factor(call, args.beta)?;
     let alpha = if k == 0 { Factor::of(0.0) } else { factor(call, args.alpha)? };
     let [a, b, c, d] = [args.a, args.b, args.c, args.d];
-    let c_is_there = beta.is(0.0) || !c.at.is_null();
-    let product_is_there = alpha.is(0.0) || !a.at.is_null() && !b.at.is_null();
-    call.operands(!d.at.is_null() && c_is_there && product_is_there)?;
+    call.operands([alpha, beta], |factors| all_there(factors, [&a, &b, &c, &d]))?;
     let matrix = |operand: &Operand, steps| {
         Ok(Matrix { steps, ..Matrix::stored(DeviceOperand::new(operand, args.form)?, 0) })
     };

@@ -129,7 +129,7 @@ fn bad_arguments_of_vectors_and_triangles_are_refused() {
     assert_eq!(blas.download(&memory), [1.0; 64], "nothing was written");
 }
 
-/// Nobody knows here what factors in device memory are, so that null pointers are no errors there; kernels read what the factors ask for.
+/// Whether null pointers are errors depends on factors, which may be in device memory.
 #[test]
 fn factors_in_device_memory_need_no_pointers_where_they_are_zero() {
     let blas = Blas::new();
@@ -155,7 +155,15 @@ fn factors_in_device_memory_need_no_pointers_where_they_are_zero() {
         assert_eq!((t.rocblas_sspr)(h, UPPER, 2, zero, null, 1, null), SUCCESS);
         assert_eq!((t.rocblas_sgemm)(h, N, N, 2, 2, 2, zero, null, 2, null, 2, one, null, 2), SUCCESS);
         assert_eq!((t.rocblas_ssyrk)(h, UPPER, N, 2, 2, zero, null, 2, one, null, 2), SUCCESS);
-        // The factor itself has to be there.
+        // Otherwise the operands have to be there, and the factor itself.
+        assert_eq!((t.rocblas_saxpy)(h, 2, one, null, 1, y, 1), INVALID_POINTER);
+        assert_eq!((t.rocblas_sgemv)(h, N, 2, 2, zero, null, 2, null, 1, zero, null, 1), INVALID_POINTER);
+        assert_eq!((t.rocblas_sger)(h, 2, 2, one, null, 1, y, 1, y, 2), INVALID_POINTER);
+        assert_eq!((t.rocblas_sgemm)(h, N, N, 2, 2, 2, one, null, 2, y, 2, one, y, 2), INVALID_POINTER);
+        assert_eq!(
+            (t.rocblas_sgemm)(h, N, N, 2, 2, 2, zero, null, 2, null, 2, zero, null, 2),
+            INVALID_POINTER
+        );
         assert_eq!((t.rocblas_saxpy)(h, 2, null, null, 1, null, 1), INVALID_POINTER);
         // y = 0 * y, from memory that is there.
         assert_eq!((t.rocblas_sgemv)(h, N, 2, 2, zero, null, 2, null, 1, zero, y, 1), SUCCESS);
