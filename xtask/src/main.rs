@@ -219,6 +219,9 @@ struct TestArguments {
     /// Run only the tests of ranks that `mpirun` starts: Debian's Open MPI is fetched into the target folder
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks"])]
     mpi: bool,
+    /// Of the steps that would run, run only those with this in their names
+    #[arg(long, value_name = "TEXT", conflicts_with = "suites")]
+    only: Option<String>,
     /// Run only the device tests of the kernels, on virtual gfx950, gfx1151 and gfx1200, which differ little from targets of the usual run.
     /// The kernels are compiled for them
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks"])]
@@ -288,6 +291,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             overflow_checks,
             related,
             mpi,
+            only,
             ..
         }) => test::test(test::Options {
             gpu,
@@ -299,6 +303,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             overflow_checks,
             related,
             mpi,
+            only,
             rocm: sysroot::releases(&rocm)?,
             rocblas_kernels: rocm::kernels::releases(&rocblas_kernels)?,
         }),

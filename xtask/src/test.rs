@@ -95,6 +95,8 @@ pub(crate) struct Options {
     pub(crate) related: bool,
     /// Run the tests of ranks that `mpirun` starts, and nothing else.
     pub(crate) mpi: bool,
+    /// Of the steps, run only those with this in their names.
+    pub(crate) only: Option<String>,
 }
 
 /// What became of a step.
@@ -129,7 +131,15 @@ pub(crate) fn test(options: Options) -> Result<()> {
         engines: OnceCell::new(),
         results: OnceCell::new(),
     };
-    let results = run_steps(steps(&options, &shared));
+    let mut steps = steps(&options, &shared);
+    if let Some(only) = &options.only {
+        let names: Vec<_> = steps.iter().map(|step| step.name.clone()).collect();
+        steps.retain(|step| step.name.contains(only.as_str()));
+        if steps.is_empty() {
+            bail!("no step has \"{only}\" in its name: {}", names.join(", "));
+        }
+    }
+    let results = run_steps(steps);
     println!("\n{}", summary(&results));
     let total = started.elapsed().as_secs();
     match results.iter().find(|(_, outcome, _)| matches!(outcome, Outcome::Failed(_))) {
