@@ -5,6 +5,7 @@ mod bindgen;
 mod build_kernels;
 mod candle;
 mod conflicts;
+mod cudarc;
 mod demo;
 mod dependencies;
 mod doctor;
@@ -90,6 +91,8 @@ enum Task {
     Patch(patch::Options),
     /// Generates the checked-in bindings of the -sys crates from the ROCm headers
     Bindgen(BindgenArguments),
+    /// Compares crates/cudarc-on-hip with cudarc and writes docs/cudarc.md: which of its items are there
+    Cudarc(cudarc::Options),
     /// Measures something and prints the figures
     #[command(subcommand)]
     Bench(bench::Benchmark),
@@ -313,6 +316,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
         Task::Hipify(options) => return hipify::hipify(*options),
         Task::Bench(what) => bench::bench(&what),
         Task::Tune(options) => tune::tune(&options),
+        Task::Cudarc(options) => cudarc::compare(&options),
         Task::Bindgen(BindgenArguments { check, mut more }) => {
             if check {
                 more.insert(0, "--check".to_owned());

@@ -17,7 +17,7 @@ macro_rules! codes {
 
         #[allow(dead_code, reason = "every enumeration has them")]
         impl $name {
-            $($(pub const $other: Self = Self::$same;)+)?
+            $($(pub const $other: $name = Self::$same;)+)?
 
             /// The variant of this value, if it has a name.
             pub(crate) fn from_code(code: i64) -> Option<Self> {
@@ -48,7 +48,7 @@ macro_rules! flags {
         $(pub use self::$name as $alias;)?
 
         impl $name {
-            $(pub const $flag: Self = Self($value);)+
+            $(pub const $flag: $name = Self($value);)+
         }
 
         impl std::ops::BitOr for $name {

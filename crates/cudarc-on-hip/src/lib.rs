@@ -15,9 +15,10 @@
 //! | [`nvrtc`] | [`hip::rtc`] |
 //! | [`cublas`], [`cublaslt`] | [`rocblas`] |
 //! | [`curand`] | kernels of this crate |
+//! | `nccl` | RCCL |
 //!
 //! # What is promised
-//! - **Paths and signatures** are those of cudarc 0.19.10.
+//! - **Paths and signatures** are those of cudarc 0.19.10; `docs/cudarc.md` lists each public item and whether it is here.
 //! - **What is not here** fails to compile, or is an error by its name, such as `CUDA_ERROR_NOT_SUPPORTED`.
 //! - **Nothing panics** that does not in cudarc, and safe functions are sound as there.
 //!
@@ -79,6 +80,17 @@ pub mod cublaslt;
 pub mod curand;
 #[cfg(feature = "driver")]
 pub mod driver;
+#[cfg(any(
+    feature = "nccl-02022",
+    feature = "nccl-02024",
+    feature = "nccl-02025",
+    feature = "nccl-02026",
+    feature = "nccl-02027",
+    feature = "nccl-02028",
+    feature = "nccl-02029",
+    feature = "nccl-02030"
+))]
+pub mod nccl;
 #[cfg(feature = "nvrtc")]
 pub mod nvrtc;
 pub mod types;

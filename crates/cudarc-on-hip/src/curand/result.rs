@@ -7,7 +7,7 @@ use super::sys::{self, curandStatus};
 
 /// A status of cuRAND's that is not success.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CurandError(pub curandStatus);
+pub struct CurandError(pub sys::curandStatus_t);
 
 impl curandStatus {
     /// An error unless this is success.

@@ -7,6 +7,8 @@ mod graph;
 mod launch;
 mod memory;
 mod module;
+#[cfg(feature = "nccl")]
+mod nccl;
 mod random;
 mod stream;
 mod unified;
@@ -26,4 +28,15 @@ fn device() -> (Arc<CudaContext>, Arc<CudaStream>) {
 fn kernel(context: &Arc<CudaContext>, source: &str, name: &str) -> CudaFunction {
     let code = cudarc::nvrtc::compile_ptx(source).unwrap();
     context.load_module(code).unwrap().load_function(name).unwrap()
+}
+
+/// Has virtual devices be two, where the environment names one: of a test that has its process for itself.
+fn with_two_devices() {
+    if let Ok(uri) = std::env::var("FERROCM_DEVICE")
+        && uri.starts_with("vgpu:")
+        && !uri.contains('?')
+    {
+        // SAFETY: no other thread of this test's process reads the environment.
+        unsafe { std::env::set_var("FERROCM_DEVICE", format!("{uri}?count=2")) };
+    }
 }

@@ -196,11 +196,7 @@ fn more_pinned_memory_than_addresses_panics_as_in_cudarc() {
 
 #[test]
 fn memory_is_copied_between_devices() {
-    if std::env::var("FERROCM_DEVICE").is_ok_and(|uri| uri.starts_with("vgpu:") && !uri.contains('?')) {
-        let uri = std::env::var("FERROCM_DEVICE").unwrap();
-        // SAFETY: no other thread of this test's process reads the environment.
-        unsafe { std::env::set_var("FERROCM_DEVICE", format!("{uri}?count=2")) };
-    }
+    crate::with_two_devices();
     if CudaContext::device_count().unwrap() < 2 {
         return;
     }

@@ -31,7 +31,7 @@ macro_rules! functions {
     ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)+) => {
         $(
             $(#[$attribute])*
-            pub unsafe fn $name($($argument: $type),*) -> curandStatus {
+            pub unsafe fn $name($($argument: $type),*) -> curandStatus_t {
                 // SAFETY: the caller keeps the contract that cuRAND's documentation has for this function: generators are those that
                 // `curandCreateGenerator` has made, and pointers lead where it says.
                 let run = move || -> Outcome { unsafe { $body } };

@@ -39,9 +39,9 @@ plain! {
 }
 
 // SAFETY: an array is its elements.
-unsafe impl<T: ValidAsZeroBits, const N: usize> ValidAsZeroBits for [T; N] {}
+unsafe impl<T: ValidAsZeroBits, const M: usize> ValidAsZeroBits for [T; M] {}
 // SAFETY: an array is its elements.
-unsafe impl<T: DeviceRepr, const N: usize> DeviceRepr for [T; N] {}
+unsafe impl<const N: usize, T> DeviceRepr for [T; N] where T: DeviceRepr {}
 
 macro_rules! tuples {
     ($first:ident $($rest:ident)*) => {

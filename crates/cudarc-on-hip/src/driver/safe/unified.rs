@@ -134,13 +134,13 @@ pub struct UnifiedView<'a, T> {
     marker: PhantomData<&'a [T]>,
 }
 
-impl<T: Clone> Clone for UnifiedView<'_, T> {
+impl<'a, T: Clone> Clone for UnifiedView<'a, T> {
     fn clone(&self) -> Self {
         Self { span: self.span, marker: PhantomData }
     }
 }
 
-impl<T: Copy> Copy for UnifiedView<'_, T> {}
+impl<'a, T: Copy> Copy for UnifiedView<'a, T> {}
 
 /// A part of a [`UnifiedSlice`], to be read and written.
 #[derive(Debug)]
