@@ -151,18 +151,18 @@ impl Call<'_> {
     }
 
     /// An error unless all operands are there that the factors `alpha` and `beta` have used. Only where one is missing, factors in device memory
-    /// are waited for.
+    /// are waited for, and the host knows what this returns.
     pub(crate) fn operands(
         &mut self,
         factors: [Factor; 2],
         are_there: impl Fn([Factor; 2]) -> bool,
-    ) -> Result {
+    ) -> Result<[Factor; 2]> {
         if are_there(factors) {
-            return Ok(());
+            return Ok(factors);
         }
         let [alpha, beta] = factors;
         let known = [self.wait_for(alpha)?, self.wait_for(beta)?];
-        if are_there(known) { Ok(()) } else { Err(INVALID_POINTER) }
+        if are_there(known) { Ok(known) } else { Err(INVALID_POINTER) }
     }
 
     /// A factor whose value the host knows.

@@ -97,9 +97,10 @@ pub(crate) fn geam(call: &mut Call<'_>, args: &Args) -> Result {
         return Ok(());
     }
     let (alpha, beta) = (call.factor(args.alpha)?, call.factor(args.beta)?);
-    if c.at.is_null() || !alpha.is(0.0) && a.at.is_null() || !beta.is(0.0) && b.at.is_null() {
-        return Err(INVALID_POINTER);
-    }
+    let [alpha, beta] = call.operands([alpha, beta], |[alpha, beta]| {
+        let is_there = |factor: Factor, operand: &Operand| factor.is(0.0) || !operand.at.is_null();
+        !c.at.is_null() && is_there(alpha, &a) && is_there(beta, &b)
+    })?;
     // In place only element by element.
     let clashes =
         |operand: &Operand, trans| c.at == operand.at && (!is_none(trans) || operand.step != c.step);

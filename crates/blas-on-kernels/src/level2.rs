@@ -142,8 +142,7 @@ pub(crate) fn gbmv(call: &mut Call<'_>, args: &Args) -> Result {
     let &Args { m, n, kl, ku, .. } = args;
     operation(args.trans_a)?;
     // AMD's library takes no larger ones either.
-    sizes(addressable(m) && addressable(n))?;
-    sizes(kl >= 0 && ku >= 0 && args.batch >= 0 && increments(args))?;
+    sizes([m, n, kl, ku].into_iter().all(addressable) && args.batch >= 0 && increments(args))?;
     sizes(args.a.step > kl.saturating_add(ku))?;
     let (size, reach) = if is_none(args.trans_a) { ([m, n], [kl, ku]) } else { ([n, m], [ku, kl]) };
     multiply(call, args, size, reach, || {
@@ -157,7 +156,7 @@ fn reach(args: &Args, storage: Storage) -> Result<i64> {
     let &Args { n, k, .. } = args;
     match storage {
         Storage::Dense => sizes(addressable(n) && args.a.step >= n.max(1)).map(|()| n),
-        Storage::Band => sizes(k >= 0 && args.a.step > k).map(|()| k),
+        Storage::Band => sizes(addressable(k) && args.a.step > k).map(|()| k),
         Storage::Packed => sizes(addressable(n)).map(|()| n),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::args::{Args, Form, Scalar, Type};
 use crate::call::{Call, DeviceOperand, Factor, INVALID_POINTER, INVALID_VALUE, Result};
-use crate::checks::{left, operation, sizes, unit, upper};
+use crate::checks::{are_there, left, operation, sizes, unit, upper};
 use crate::combine::{Combination, Combined, Grid};
 use crate::gemm::{Matrix, Product, Structure};
 use crate::level3::matrix;
@@ -57,9 +57,8 @@ pub(crate) fn trmm(call: &mut Call<'_>, args: &Args) -> Result {
     sizes(args.c.step >= args.m)?;
     let kind = args.kind.ok_or(INVALID_VALUE)?;
     let alpha = call.factor(args.alpha)?;
-    if args.c.at.is_null() || !alpha.is(0.0) && (args.a.at.is_null() || args.b.at.is_null()) {
-        return Err(INVALID_POINTER);
-    }
+    let (reads, writes) = (!args.a.at.is_null() && !args.b.at.is_null(), !args.c.at.is_null());
+    let [alpha, _] = call.operands([alpha, Factor::of(0.0)], |factors| are_there(factors, reads, writes))?;
     let in_place = args.b.at == args.c.at;
     if in_place && args.b.step != args.c.step {
         return Err(INVALID_VALUE);
@@ -141,9 +140,8 @@ pub(crate) fn trsm(call: &mut Call<'_>, args: &Args) -> Result {
     let Some(Sides { a, left, size }) = sides(args)? else { return Ok(()) };
     let kind = args.kind.ok_or(INVALID_VALUE)?;
     let alpha = call.factor(args.alpha)?;
-    if args.b.at.is_null() || !alpha.is(0.0) && args.a.at.is_null() {
-        return Err(INVALID_POINTER);
-    }
+    let (reads, writes) = (!args.a.at.is_null(), !args.b.at.is_null());
+    let [alpha, _] = call.operands([alpha, Factor::of(0.0)], |factors| are_there(factors, reads, writes))?;
     let batches = batches(args)?;
     let b = turned(matrix(&args.b, args)?, left);
     if !alpha.is(0.0) {

@@ -155,6 +155,11 @@ fn factors_in_device_memory_need_no_pointers_where_they_are_zero() {
         assert_eq!((t.rocblas_sspr)(h, UPPER, 2, zero, null, 1, null), SUCCESS);
         assert_eq!((t.rocblas_sgemm)(h, N, N, 2, 2, 2, zero, null, 2, null, 2, one, null, 2), SUCCESS);
         assert_eq!((t.rocblas_ssyrk)(h, UPPER, N, 2, 2, zero, null, 2, one, null, 2), SUCCESS);
+        assert_eq!((t.rocblas_sgeam)(h, N, N, 2, 1, zero, null, 2, zero, null, 2, y, 2), SUCCESS);
+        let trmm = t.rocblas_strmm;
+        assert_eq!(trmm(h, LEFT, UPPER, N, NON_UNIT, 2, 1, zero, null, 2, null, 2, y, 2), SUCCESS);
+        assert_eq!((t.rocblas_strsm)(h, LEFT, UPPER, N, NON_UNIT, 2, 1, zero, null, 2, y, 2), SUCCESS);
+        assert_eq!((t.rocblas_strsm)(h, LEFT, UPPER, N, NON_UNIT, 2, 1, one, null, 2, y, 2), INVALID_POINTER);
         // Otherwise the operands have to be there, and the factor itself.
         assert_eq!((t.rocblas_saxpy)(h, 2, one, null, 1, y, 1), INVALID_POINTER);
         assert_eq!((t.rocblas_sgemv)(h, N, 2, 2, zero, null, 2, null, 1, zero, null, 1), INVALID_POINTER);
