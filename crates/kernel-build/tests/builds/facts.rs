@@ -1,13 +1,12 @@
 //! What code objects tell of kernels' arguments, and that telling it changes no instruction.
 
-mod support;
-
 use std::path::Path;
 
 use code_object::{Access, Arg, CodeObject};
 use kernel_build::toolchain::Toolchain;
 use kernel_build::{Build, Builder};
-use support::{Folder, toolchain};
+
+use crate::support::{Folder, toolchain};
 
 use Access::{Read, ReadWrite, Write};
 

@@ -1,14 +1,13 @@
 //! What a build gives, what the cache keeps, and what makes it compile again.
 
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use kernel_build::toolchain::{Origin, Toolchain};
 use kernel_build::{Builder, Event, Severity};
-use support::{Folder, KERNEL, TYPES, runs, toolchain};
+
+use crate::support::{Folder, KERNEL, TYPES, runs, toolchain};
 
 #[test]
 fn real_kernels_are_built_for_all_default_targets_and_reported() {

@@ -1,15 +1,14 @@
 //! Code for NVIDIA GPUs beside that for AMD's: what nvcc is asked for, what the cache keeps, and what is said when something is missing.
 //! A script stands in for nvcc; one test runs a real one where there is one.
 
-mod support;
-
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
 use code_object::embedded::CudaKind;
 use kernel_build::{Build, Builder, Error, Nvidia, Severity, Target};
-use support::{Folder, KERNEL, TYPES, named_script, runs, toolchain};
+
+use crate::support::{Folder, KERNEL, TYPES, named_script, runs, toolchain};
 
 /// What the stand-in prints as its version.
 const VERSION: &str = "Cuda compilation tools, release 13.0, V13.0.88";
@@ -307,7 +306,7 @@ fn features_of_the_crate_say_for_which_gpus() {
         let _ = fs::remove_dir_all(&out);
         fs::create_dir(&out).unwrap();
         let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", "features_of_the_crate_say_for_which_gpus", "--nocapture"]);
+        child.args(["--exact", "nvidia::features_of_the_crate_say_for_which_gpus", "--nocapture"]);
         child
             .env_remove("CUDA_COMPUTE_CAP")
             .env_remove("NVCC_APPEND_FLAGS")

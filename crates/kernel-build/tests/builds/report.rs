@@ -1,12 +1,11 @@
 //! What a report says of kernels, and that its occupancy is what the compiler says.
 
-mod support;
-
 use std::fmt::Write as _;
 
 use kernel_build::report::{Figure, Limits, Report};
 use kernel_build::{Build, Builder};
-use support::{Folder, KERNEL, toolchain};
+
+use crate::support::{Folder, KERNEL, toolchain};
 
 /// Kernels with what their names say: vector (v), scalar (s) and accumulation registers (a), LDS (l), the largest workgroup (g) and
 /// the most waves that shall run at once (w).

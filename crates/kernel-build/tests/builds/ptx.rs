@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-mod any_ptx;
+use crate::any_ptx;
 
 /// Pieces of sources, of which some begin what others end.
 const PIECES: &[&str] = &[

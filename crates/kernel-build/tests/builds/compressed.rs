@@ -1,7 +1,5 @@
 //! Compressed bundles of code objects: what is in them, and that clang's own tool reads them.
 
-mod support;
-
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,7 +8,8 @@ use code_object::bundle;
 use code_object::embedded;
 use kernel_build::toolchain::Toolchain;
 use kernel_build::{Build, BuiltObject};
-use support::{Folder, KERNEL, toolchain};
+
+use crate::support::{Folder, KERNEL, toolchain};
 
 const TARGETS: [&str; 4] = ["gfx90a:sramecc+:xnack-", "gfx90a", "gfx11-generic", "gfx1100"];
 

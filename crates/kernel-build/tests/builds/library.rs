@@ -1,13 +1,12 @@
 //! Static libraries of host code: what is in them, that they do not depend on where they are made, and what is wrong.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 
 use code_object::bundle;
 use kernel_build::{Builder, Error, Translate};
-use support::{Folder, KERNEL, LAUNCHES, toolchain};
+
+use crate::support::{Folder, KERNEL, LAUNCHES, toolchain};
 
 const LAUNCHER: &str = r#"#include <cuda_runtime.h>
 #include "scale.cuh"

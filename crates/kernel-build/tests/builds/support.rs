@@ -1,5 +1,4 @@
 //! A folder of kernels that compile in a moment, and the toolchain of this machine.
-#![allow(dead_code, unreachable_pub, reason = "each test file is a crate of its own and uses a part of it")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,46 +9,46 @@ use kernel_build::Builder;
 use kernel_build::toolchain::{self, Toolchain};
 
 /// The machine's toolchain. Without one a test has nothing to do; `ferrocm doctor` says why there is none.
-pub fn toolchain() -> Option<Toolchain> {
+pub(crate) fn toolchain() -> Option<Toolchain> {
     toolchain::find().inspect_err(|error| eprintln!("skipped: {error}")).ok()
 }
 
 /// A scratch folder with `kernels/` and `cache/`.
-pub struct Folder {
+pub(crate) struct Folder {
     folder: tempfile::TempDir,
     toolchain: Toolchain,
 }
 
 /// `extern "C" __global__` without the headers that would define it.
-pub const KERNEL: &str = r#"extern "C" __attribute__((global)) void "#;
+pub(crate) const KERNEL: &str = r#"extern "C" __attribute__((global)) void "#;
 /// What the host code of a kernel calls, without the headers that would declare it.
-pub const LAUNCHES: &str = r#"struct dim3 { unsigned x, y, z; };
+pub(crate) const LAUNCHES: &str = r#"struct dim3 { unsigned x, y, z; };
 extern "C" unsigned hipLaunchKernel(const void *, dim3, dim3, void **, unsigned long, void *);
 extern "C" unsigned __hipPopCallConfiguration(dim3 *, dim3 *, unsigned long *, void **);
 "#;
 
 impl Folder {
-    pub fn new(toolchain: Toolchain) -> Self {
+    pub(crate) fn new(toolchain: Toolchain) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("kernels")).unwrap();
         Self { folder, toolchain }
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    pub fn kernels(&self) -> PathBuf {
+    pub(crate) fn kernels(&self) -> PathBuf {
         // What messages show.
         fs::canonicalize(self.path().join("kernels")).unwrap()
     }
 
-    pub fn cache(&self) -> PathBuf {
+    pub(crate) fn cache(&self) -> PathBuf {
         self.path().join("cache")
     }
 
     /// Writes a file of a moment ago: files newer than a build are not cached.
-    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.kernels().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
@@ -59,12 +58,12 @@ impl Folder {
     }
 
     /// A builder for one target that uses no headers.
-    pub fn builder(&self) -> Builder {
+    pub(crate) fn builder(&self) -> Builder {
         builder(self.path()).toolchain(self.toolchain.clone())
     }
 
     /// The only file below a folder of the cache.
-    pub fn only_file(&self, kind: &str) -> PathBuf {
+    pub(crate) fn only_file(&self, kind: &str) -> PathBuf {
         let mut files = Vec::new();
         for folder in fs::read_dir(self.cache().join(kind)).unwrap() {
             files.extend(fs::read_dir(folder.unwrap().path()).unwrap().map(|file| file.unwrap().path()));
@@ -75,19 +74,19 @@ impl Folder {
 }
 
 /// What [`Folder::builder`] gives, by the folder, with the toolchain that it finds itself.
-pub fn builder(folder: &Path) -> Builder {
+pub(crate) fn builder(folder: &Path) -> Builder {
     let kernels = fs::canonicalize(folder.join("kernels")).unwrap();
     let builder = Builder::new(kernels).cache(folder.join("cache")).targets(["gfx1100"]);
     builder.runtime_header(false).flag("-nogpuinc").flag("-nogpulib")
 }
 
 /// A script in place of clang.
-pub fn script(folder: &Path, body: &str) -> PathBuf {
+pub(crate) fn script(folder: &Path, body: &str) -> PathBuf {
     named_script(folder, "clang", body)
 }
 
 /// A script in place of a program.
-pub fn named_script(folder: &Path, name: &str, body: &str) -> PathBuf {
+pub(crate) fn named_script(folder: &Path, name: &str, body: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
     let path = folder.join(name);
     fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
@@ -96,7 +95,7 @@ pub fn named_script(folder: &Path, name: &str, body: &str) -> PathBuf {
 }
 
 /// What generated code expects, without the crates that a test cannot name to rustc.
-pub const TYPES: &str = r#"
+pub(crate) const TYPES: &str = r#"
 #[allow(dead_code)]
 mod types {
     #[derive(Debug)]
@@ -117,7 +116,7 @@ mod types {
 "#;
 
 /// Compiles and runs a program in a folder.
-pub fn runs(folder: &Path, program: &str) {
+pub(crate) fn runs(folder: &Path, program: &str) {
     fs::write(folder.join("main.rs"), program).unwrap();
     let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into());
     let run =

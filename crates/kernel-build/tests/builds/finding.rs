@@ -1,14 +1,13 @@
 //! Where a toolchain is looked for, what is preferred, and what is said when there is none.
 
-mod support;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use kernel_build::Builder;
 use kernel_build::toolchain::{Need, Origin, Search, Toolchain};
-use support::{script, toolchain};
+
+use crate::support::{script, toolchain};
 
 /// Looks nowhere.
 fn nowhere() -> Search {

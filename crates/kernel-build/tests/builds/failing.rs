@@ -1,11 +1,10 @@
 //! Bad input and bad surroundings: each an error that names what is at fault, and nothing lost.
 
-mod support;
-
 use std::fs;
 
 use kernel_build::{Builder, Error, Severity, Translate};
-use support::{Folder, KERNEL, LAUNCHES, script, toolchain};
+
+use crate::support::{self, Folder, KERNEL, LAUNCHES, script, toolchain};
 
 #[test]
 fn compiler_errors_name_the_original_line_in_every_mode() {
@@ -164,7 +163,11 @@ fn a_build_script_that_fails_leaves_its_folder_as_it_was() {
     fs::create_dir(&out).unwrap();
     let run = |case: &str, out: &std::path::Path| {
         let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-        command.args(["a_build_script_that_fails_leaves_its_folder_as_it_was", "--exact", "--nocapture"]);
+        command.args([
+            "failing::a_build_script_that_fails_leaves_its_folder_as_it_was",
+            "--exact",
+            "--nocapture",
+        ]);
         command.env(CASE, case).env(FOLDER, folder.path()).env("OUT_DIR", out).env_remove("TARGET");
         let output = command.output().unwrap();
         (output.status.success(), String::from_utf8(output.stdout).unwrap())
