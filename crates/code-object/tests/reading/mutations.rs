@@ -1,11 +1,10 @@
 //! No bytes make the reader panic: truncations, bit flips and stretches of noise in real and synthetic files.
 
-mod support;
-
 use code_object::CodeObject;
 use code_object::bundle::{Extent, extent};
 use proptest::prelude::*;
-use support::Synthetic;
+
+use crate::support::{self, Synthetic};
 
 const SOURCE: &str = "
 constant int lookup[4] = {1, 2, 3, 4};

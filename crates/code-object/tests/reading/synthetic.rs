@@ -1,10 +1,9 @@
 //! Every part of a code object, and every way in which it can be wrong, on a file made here.
 
-mod support;
-
 use code_object::{Access, ArgKind, Binding, CodeObject, Error, HiddenArg, RelocationKind, SymbolKind};
 use serde_json::{Value, json};
-use support::{CODE, DATA, DESCRIPTOR, Synthetic, kernel_metadata};
+
+use crate::support::{CODE, DATA, DESCRIPTOR, Synthetic, kernel_metadata};
 
 fn error(bytes: &[u8]) -> Error {
     CodeObject::parse(bytes).expect_err("the file should be refused")

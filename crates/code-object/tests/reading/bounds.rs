@@ -1,10 +1,9 @@
 //! No header of an accepted file leads out of it: not the end that libraries without a length work out, and no table.
 
-mod support;
-
 use code_object::bundle::{Extent, extent};
 use code_object::{CodeObject, Error};
-use support::{Synthetic, counted_as_amd_does};
+
+use crate::support::{Synthetic, counted_as_amd_does};
 
 const PROGRAM: usize = 56;
 const SECTION: usize = 64;

@@ -1,8 +1,8 @@
 //! Code objects that clang writes here and now; skipped with a reason where there is no clang.
 
-mod support;
-
 use code_object::{ArgKind, CodeObject, HiddenArg, RelocationKind};
+
+use crate::support;
 
 const SOURCE: &str = "
 global int counter = 5;
