@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-mod any_source;
+use crate::any_source;
 
 /// Pieces of sources, of which some begin what others end.
 const PIECES: &[&str] = &[
