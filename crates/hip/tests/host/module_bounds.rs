@@ -1,12 +1,11 @@
 //! A library that is given the address of a file and no length. Of the virtual GPU: AMD's library may use up its memory on files that no
 //! compiler writes.
-#![cfg(feature = "virtual")]
-
-mod common;
 
 use hip::Device;
 use hip::code_object::CodeObject;
 use hip::hip_sys::hipError_t;
+
+use crate::common;
 
 /// Bytes that end where a page begins that nobody may read.
 struct Guarded {

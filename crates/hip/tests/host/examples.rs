@@ -6,7 +6,7 @@ use std::process::Command;
 /// The example's program, which cargo builds with the tests.
 fn program(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("the path of this test");
-    // target/debug/deps/examples-… beside target/debug/examples/…
+    // target/debug/deps/host-… beside target/debug/examples/…
     let folder = test.parent().and_then(Path::parent).expect("a folder of build results");
     folder.join("examples").join(name).with_extension(std::env::consts::EXE_EXTENSION)
 }

@@ -1,10 +1,9 @@
 //! The cache of kernels that are compiled at run time: what is an entry of its own, and what becomes of damaged ones.
 
-mod common;
-
-use common::{SAXPY, compiler};
 use hip::TargetId;
 use hip::rtc::Program;
+
+use crate::common::{SAXPY, compiler};
 
 /// What the programs are compiled for.
 fn target() -> TargetId {

@@ -1,9 +1,8 @@
 //! What the virtual GPU's check for unwritten values hears of: copies and fills, which the host does by itself where it is near.
-#![cfg(feature = "virtual")]
-
-mod common;
 
 use hip::{Device, DeviceBuffer};
+
+use crate::common;
 
 /// Control flow depends on every number.
 const COUNT: &str = r#"
