@@ -1,5 +1,4 @@
 //! Where the run-time compiler is found, with libraries made for the purpose.
-#![cfg(target_os = "linux")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -54,7 +54,7 @@ impl Fake {
 
     fn compile(&self, folder: &Path) -> Result<PathBuf, String> {
         let library = folder.join(format!("libfake{}.so", self.shape));
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bridge/fake.c");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fakes/bridge/fake.c");
         let mut compiler = Command::new("cc");
         compiler.args(["-std=gnu11", "-shared", "-fPIC", "-O1", "-w", "-o"]).arg(&library).arg(source);
         compiler.arg(format!("-DSHAPE={}", self.shape));
