@@ -1,12 +1,11 @@
 //! Whole code objects are listed as `llvm-objdump -d` lists them: this workspace's kernels and what the compiler emits besides.
 
-mod objdump;
-
 use std::path::Path;
 
 use kernel_build::{Build, Builder};
-use objdump::{check, llvm_objdump};
 use vgpu_isa::{Isa, TARGETS};
+
+use crate::objdump::{check, llvm_objdump};
 
 /// One target of each generation that has waves of 32 and of 64.
 const WITH_WAVES_OF_64: [&str; 3] = ["gfx1030", "gfx1100", "gfx1201"];

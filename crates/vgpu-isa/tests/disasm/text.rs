@@ -498,7 +498,7 @@ fn llvm_assembles_the_instructions_of_the_execution_tests() {
 }
 
 /// Device code with a bit of everything the compiler emits.
-const SOURCE: &str = include_str!("disasm/everything.hip");
+const SOURCE: &str = include_str!("everything.hip");
 
 /// Instructions of a code object as llvm-objdump prints them: bytes and text.
 fn objdump(tool: &Path, file: &Path, wave64: bool) -> Vec<(Vec<u8>, String)> {
