@@ -1,10 +1,8 @@
 //! Every function of HIP is called with null, freed, foreign and absurd values in the place of each argument. Whatever it is, the
 //! call returns, and nothing panics on the way.
 
-mod support;
-
-use support::DROP_IN;
-use support::calls::{Answer, answers, program};
+use crate::support::DROP_IN;
+use crate::support::calls::{Answer, answers, program};
 
 /// `hipErrorUnknown`, which is what a panic becomes.
 const PANICKED: &str = "999 ";

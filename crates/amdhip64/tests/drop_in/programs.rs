@@ -1,10 +1,9 @@
 //! HIP C++ programs, compiled with the project's clang and linked with the drop-in, run on it over virtual GPUs. Each checks
 //! what it gets against values that it computes on the host, and says what does not hold.
 
-mod support;
-
 use program_test::Program;
-use support::{DROP_IN, PLACE, compile, source};
+
+use crate::support::{DROP_IN, PLACE, compile, source};
 
 const GFX1100: &[&str] = &["gfx1100"];
 /// Two wave sizes in one fat binary.
