@@ -1,9 +1,8 @@
 //! Several devices: virtual ones, of which a process can have as many as it likes.
 
-mod support;
-
 use hip_sys::hipMemcpyKind as Kind;
-use support::{E, Memory, OK, Stream, hip, is_virtual, turn};
+
+use crate::support::{self, E, Memory, OK, Stream, hip, is_virtual, turn};
 
 fn count() -> i32 {
     let mut count = 0;

@@ -1,7 +1,5 @@
 //! Memory and events that two processes share: the test starts itself once more as the other one.
 
-mod support;
-
 use std::ffi::c_void;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -9,7 +7,8 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hip_sys::{hipIpcMemHandle_t, hipMemcpyKind as Kind};
-use support::{E, Kernels, Memory, NULL, OK, Stream, arguments, hip, launch, turn};
+
+use crate::support::{self, E, Kernels, Memory, NULL, OK, Stream, arguments, hip, launch, turn};
 
 const EVENT: &str = "FERROCM_TEST_IPC_EVENT";
 const HANDLE: &str = "FERROCM_TEST_IPC_HANDLE";
@@ -31,7 +30,7 @@ fn what_one_process_writes_the_other_reads() {
     assert_eq!(handle.reserved, handle_of(memory.pointer).reserved, "asking again changes nothing");
     let text = to_text(handle.reserved);
     let mut other = Command::new(std::env::current_exe().unwrap());
-    other.args(["--exact", "the_other_process", "--include-ignored", "--nocapture"]).env(HANDLE, text);
+    other.args(["--exact", "ipc::the_other_process", "--include-ignored", "--nocapture"]).env(HANDLE, text);
     let output = other.output().unwrap();
     let said =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -118,7 +117,7 @@ fn a_stream_of_one_process_waits_for_an_event_of_the_other() {
     assert_eq!(hip!(hipEventQuery(event)), E::hipErrorNotReady);
 
     let mut process = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "the_process_that_waits", "--include-ignored", "--nocapture"])
+        .args(["--exact", "ipc::the_process_that_waits", "--include-ignored", "--nocapture"])
         .env(EVENT, to_text(handle.reserved))
         .stdout(Stdio::piped())
         .spawn()
@@ -163,7 +162,7 @@ fn a_record_whose_process_has_ended_is_an_error_for_who_waits() {
     let _turn = turn();
     let (event, handle) = shared_event();
     let mut process = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "the_process_that_ends_before_its_stream", "--include-ignored", "--nocapture"])
+        .args(["--exact", "ipc::the_process_that_ends_before_its_stream", "--include-ignored", "--nocapture"])
         .env(EVENT, to_text(handle.reserved))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

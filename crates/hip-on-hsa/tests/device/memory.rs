@@ -1,11 +1,10 @@
 //! Memory of a device: allocations, copies, fills.
 
-mod support;
-
 use std::ffi::c_void;
 
 use hip_sys::hipMemcpyKind as Kind;
-use support::{E, Memory, NULL, OK, Stream, hip, properties, turn};
+
+use crate::support::{E, Memory, NULL, OK, Stream, hip, properties, turn};
 
 fn pattern(size: usize) -> Vec<u8> {
     (0..size).map(|index| (index * 7 + index / 251) as u8).collect()

@@ -1,7 +1,5 @@
 //! Graphs on a device, against the same computed by plain Rust.
 
-mod support;
-
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +10,8 @@ use hip_sys::{
     hipLaunchAttributeID, hipLaunchAttributeValue, hipMemcpy3DParms, hipMemcpyKind, hipPitchedPtr, hipPos,
     hipStream_t, hipStreamCaptureMode,
 };
-use support::{
+
+use crate::support::{
     E, Event, Kernels, Memory, OK, Printed, Stream, arguments, hip, is_virtual, launch, properties, turn,
 };
 

@@ -2,11 +2,9 @@
 //!
 //! On real hardware a fault may end the process, so that these tests run on virtual devices only.
 
-mod support;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use support::{
+use crate::support::{
     E, Event, Kernels, Memory, NULL, OK, Stream, arguments, hip, is_virtual, launch, report, turn,
 };
 

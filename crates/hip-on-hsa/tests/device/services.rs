@@ -1,11 +1,10 @@
 //! Kernels that need the host while they run: printf, assert, malloc, calls; and cooperative launches.
 
-mod support;
-
 use hip_sys::hipLimit_t;
-use support::{
-    E, Kernels, Memory, NULL, OK, Printed, Stream, arguments, hip, is_virtual, launch, launch_cooperative,
-    properties, turn,
+
+use crate::support::{
+    self, E, Kernels, Memory, NULL, OK, Printed, Stream, arguments, hip, is_virtual, launch,
+    launch_cooperative, properties, turn,
 };
 
 fn wait() {

@@ -2,15 +2,14 @@
 //!
 //! On real hardware a fault may end the process, so that these tests run on virtual devices only.
 
-mod support;
-
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use hip_sys::hipMemcpyKind as Kind;
-use support::{
-    E, Event, Kernels, Memory, NULL, OK, Printed, Stream, arguments, hip, is_virtual, launch, turn,
+
+use crate::support::{
+    self, E, Event, Kernels, Memory, NULL, OK, Printed, Stream, arguments, hip, is_virtual, launch, turn,
 };
 
 /// Bytes of memory that the process has at present.

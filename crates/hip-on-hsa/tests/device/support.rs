@@ -1,11 +1,4 @@
 //! A device to test on, as `FERROCM_DEVICE` names it, and the test kernels built for it.
-#![allow(
-    dead_code,
-    unused_macros,
-    unused_imports,
-    unreachable_pub,
-    reason = "each test file is a crate of its own and uses a part of it"
-)]
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_void};
@@ -17,10 +10,10 @@ use hip_sys::{
 };
 use kernel_build::Builder;
 
-pub type E = hipError_t;
+pub(crate) type E = hipError_t;
 
-pub const OK: E = E::hipSuccess;
-pub const NULL: hipStream_t = std::ptr::null_mut();
+pub(crate) const OK: E = E::hipSuccess;
+pub(crate) const NULL: hipStream_t = std::ptr::null_mut();
 
 /// Calls a function of the table. Each test keeps the contract of what it calls.
 macro_rules! hip {
@@ -32,7 +25,7 @@ macro_rules! hip {
 pub(crate) use hip;
 
 /// The HIP table over the HSA that `FERROCM_DEVICE` asks for: `vgpu:gfx1100` unless said otherwise.
-pub fn table() -> &'static Table {
+pub(crate) fn table() -> &'static Table {
     static TABLE: OnceLock<&'static Table> = OnceLock::new();
     TABLE.get_or_init(|| {
         let device = std::env::var("FERROCM_DEVICE").unwrap_or_default();
@@ -49,7 +42,7 @@ pub fn table() -> &'static Table {
 }
 
 /// Whether `FERROCM_DEVICE` asks for virtual devices.
-pub fn is_virtual() -> bool {
+pub(crate) fn is_virtual() -> bool {
     // Refuses what is neither.
     table();
     !std::env::var("FERROCM_DEVICE").is_ok_and(|device| device.starts_with("amdgpu"))
@@ -63,7 +56,7 @@ fn attach(config: &str) -> &'static hsa_sys::Table {
 }
 
 /// What the current device says about itself.
-pub fn properties() -> hipDeviceProp_tR0600 {
+pub(crate) fn properties() -> hipDeviceProp_tR0600 {
     // SAFETY: all numbers and pointers of the structure may be zero.
     let (mut device, mut properties) = (-1, unsafe { std::mem::zeroed() });
     assert_eq!(hip!(hipGetDevice(&mut device)), OK);
@@ -72,31 +65,31 @@ pub fn properties() -> hipDeviceProp_tR0600 {
 }
 
 /// The test kernels, loaded on the current device.
-pub struct Kernels {
-    pub module: hipModule_t,
+pub(crate) struct Kernels {
+    pub(crate) module: hipModule_t,
 }
 
 impl Kernels {
-    pub fn load() -> Self {
+    pub(crate) fn load() -> Self {
         Self::of_version(5)
     }
 
-    pub fn of_version(version: u8) -> Self {
+    pub(crate) fn of_version(version: u8) -> Self {
         Self::build("kernels", version, &[])
     }
 
     /// Kernels that need the host while they run, compiled with more options.
-    pub fn services(version: u8, options: &[&str]) -> Self {
+    pub(crate) fn services(version: u8, options: &[&str]) -> Self {
         Self::build("services", version, options)
     }
 
     /// Kernels that try to harm the process.
-    pub fn hostile() -> Self {
+    pub(crate) fn hostile() -> Self {
         Self::hostile_with(&[])
     }
 
     /// The same, compiled with more options.
-    pub fn hostile_with(options: &[&str]) -> Self {
+    pub(crate) fn hostile_with(options: &[&str]) -> Self {
         Self::build("hostile", 5, options)
     }
 
@@ -117,7 +110,7 @@ impl Kernels {
         Self { module }
     }
 
-    pub fn get(&self, name: &str) -> hipFunction_t {
+    pub(crate) fn get(&self, name: &str) -> hipFunction_t {
         let name = CString::new(name).unwrap();
         let mut function = std::ptr::null_mut();
         assert_eq!(hip!(hipModuleGetFunction(&mut function, self.module, name.as_ptr())), OK);
@@ -132,7 +125,7 @@ impl Drop for Kernels {
 }
 
 /// Launches with arguments given as references to their values.
-pub fn launch(
+pub(crate) fn launch(
     function: hipFunction_t,
     blocks: [u32; 3],
     block: [u32; 3],
@@ -162,18 +155,18 @@ macro_rules! arguments {
 pub(crate) use arguments;
 
 /// Lets one test at a time run where they share a process: they share the device and its default stream as well.
-pub fn turn() -> MutexGuard<'static, ()> {
+pub(crate) fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What device code prints to standard output and standard error while a test looks, by the number of each.
 #[derive(Default)]
-pub struct Printed(Mutex<[String; 3]>);
+pub(crate) struct Printed(Mutex<[String; 3]>);
 
 impl Printed {
     /// Runs a test's work and returns what was printed meanwhile.
-    pub fn by(work: impl FnOnce()) -> (String, String) {
+    pub(crate) fn by(work: impl FnOnce()) -> (String, String) {
         unsafe extern "C" fn take(
             data: *mut c_void,
             channel: i32,
@@ -199,7 +192,7 @@ impl Printed {
 }
 
 /// Launches a cooperative grid with arguments given as references to their values.
-pub fn launch_cooperative(
+pub(crate) fn launch_cooperative(
     function: hipFunction_t,
     blocks: u32,
     block: u32,
@@ -210,31 +203,31 @@ pub fn launch_cooperative(
 }
 
 /// Device memory, freed on drop.
-pub struct Memory {
-    pub pointer: *mut c_void,
-    pub size: usize,
+pub(crate) struct Memory {
+    pub(crate) pointer: *mut c_void,
+    pub(crate) size: usize,
 }
 
 impl Memory {
-    pub fn new(size: usize) -> Self {
+    pub(crate) fn new(size: usize) -> Self {
         let mut pointer = std::ptr::null_mut();
         assert_eq!(hip!(hipMalloc(&mut pointer, size)), OK);
         assert!(!pointer.is_null());
         Self { pointer, size }
     }
 
-    pub fn of<T: Copy>(values: &[T]) -> Self {
+    pub(crate) fn of<T: Copy>(values: &[T]) -> Self {
         let memory = Self::new(size_of_val(values));
         memory.write(values);
         memory
     }
 
-    pub fn write<T: Copy>(&self, values: &[T]) {
+    pub(crate) fn write<T: Copy>(&self, values: &[T]) {
         let (from, size) = (values.as_ptr().cast(), size_of_val(values));
         assert_eq!(hip!(hipMemcpy(self.pointer, from, size, hipMemcpyKind::hipMemcpyHostToDevice)), OK);
     }
 
-    pub fn read<T: Copy + Default>(&self, count: usize) -> Vec<T> {
+    pub(crate) fn read<T: Copy + Default>(&self, count: usize) -> Vec<T> {
         let mut values = vec![T::default(); count];
         let (to, size) = (values.as_mut_ptr().cast(), count * size_of::<T>());
         assert_eq!(hip!(hipMemcpy(to, self.pointer, size, hipMemcpyKind::hipMemcpyDeviceToHost)), OK);
@@ -249,21 +242,21 @@ impl Drop for Memory {
 }
 
 /// A stream, destroyed on drop.
-pub struct Stream(pub hipStream_t);
+pub(crate) struct Stream(pub hipStream_t);
 
 impl Stream {
-    pub fn new(flags: u32) -> Self {
+    pub(crate) fn new(flags: u32) -> Self {
         let mut stream = NULL;
         assert_eq!(hip!(hipStreamCreateWithFlags(&mut stream, flags)), OK);
         Self(stream)
     }
 
-    pub fn wait(&self) -> E {
+    pub(crate) fn wait(&self) -> E {
         hip!(hipStreamSynchronize(self.0))
     }
 
     /// The text of the stream's failure.
-    pub fn report(&self) -> String {
+    pub(crate) fn report(&self) -> String {
         report(self.0)
     }
 }
@@ -275,7 +268,7 @@ impl Drop for Stream {
 }
 
 /// The text of a stream's failure.
-pub fn report(stream: hipStream_t) -> String {
+pub(crate) fn report(stream: hipStream_t) -> String {
     let report = table().ext.stream_fault_report.unwrap();
     let mut buffer = vec![0u8; 1 << 16];
     // SAFETY: the buffer has as many bytes as is said.
@@ -285,16 +278,16 @@ pub fn report(stream: hipStream_t) -> String {
 }
 
 /// An event, destroyed on drop.
-pub struct Event(pub hipEvent_t);
+pub(crate) struct Event(pub hipEvent_t);
 
 impl Event {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut event = std::ptr::null_mut();
         assert_eq!(hip!(hipEventCreate(&mut event)), OK);
         Self(event)
     }
 
-    pub fn record(&self, stream: &Stream) {
+    pub(crate) fn record(&self, stream: &Stream) {
         assert_eq!(hip!(hipEventRecord(self.0, stream.0)), OK);
     }
 }

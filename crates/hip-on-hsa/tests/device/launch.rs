@@ -1,8 +1,6 @@
 //! Kernels on a device.
 
-mod support;
-
-use support::{E, Event, Kernels, Memory, NULL, OK, Stream, arguments, hip, launch, properties, turn};
+use crate::support::{E, Event, Kernels, Memory, NULL, OK, Stream, arguments, hip, launch, properties, turn};
 
 #[repr(C)]
 struct Mixed {

@@ -3,8 +3,6 @@
 //!
 //! On real hardware a fault may end the process, so that these tests run on virtual devices only.
 
-mod support;
-
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +10,8 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use hip_sys::{dim3, hipFunction_t, hipGraph_t, hipKernelNodeParams, hipMemcpyKind};
-use support::{E, Event, Kernels, Memory, OK, Stream, arguments, hip, is_virtual, launch, turn};
+
+use crate::support::{E, Event, Kernels, Memory, OK, Stream, arguments, hip, is_virtual, launch, turn};
 
 const NON_BLOCKING: u32 = 1;
 /// More rounds than a test waits for.

@@ -1,7 +1,5 @@
 //! Virtual memory management: reserved addresses, memory without an address, mappings.
 
-mod support;
-
 use std::ffi::c_void;
 use std::ptr::null_mut;
 
@@ -10,7 +8,8 @@ use hip_sys::{
     hipMemAllocationHandleType as HandleType, hipMemAllocationProp, hipMemAllocationType,
     hipMemGenericAllocationHandle_t as Handle, hipMemLocation, hipMemLocationType, hipMemcpyKind as Kind,
 };
-use support::{E, Kernels, NULL, OK, arguments, hip, is_virtual, launch, report, turn};
+
+use crate::support::{self, E, Kernels, NULL, OK, arguments, hip, is_virtual, launch, report, turn};
 
 fn location() -> hipMemLocation {
     hipMemLocation { type_: hipMemLocationType::hipMemLocationTypeDevice, id: 0 }
