@@ -1,5 +1,5 @@
 //! Code objects for tests: a synthetic one that needs no compiler, and real ones from clang where it is there.
-#![allow(dead_code, unreachable_pub, reason = "each test file is a crate of its own and uses a part of it")]
+#![allow(dead_code, reason = "the tests of the virtual GPU and the fuzz targets use a part of it")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,42 +8,42 @@ use serde_json::{Value, json};
 
 /// Where the parts of the synthetic code object are, for tests that change them.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
-    pub program_headers: usize,
-    pub section_headers: usize,
-    pub note: usize,
-    pub dynsym: usize,
-    pub rela: usize,
-    pub descriptor: usize,
+pub(crate) struct Places {
+    pub(crate) program_headers: usize,
+    pub(crate) section_headers: usize,
+    pub(crate) note: usize,
+    pub(crate) dynsym: usize,
+    pub(crate) rela: usize,
+    pub(crate) descriptor: usize,
 }
 
 /// The synthetic code object, part by part.
 #[derive(Clone, Debug)]
-pub struct Synthetic {
-    pub abi_version: u8,
-    pub flags: u32,
-    pub metadata: Value,
+pub(crate) struct Synthetic {
+    pub(crate) abi_version: u8,
+    pub(crate) flags: u32,
+    pub(crate) metadata: Value,
     /// MessagePack to write in place of `metadata`.
-    pub raw_metadata: Option<Vec<u8>>,
+    pub(crate) raw_metadata: Option<Vec<u8>>,
     /// Metadata of further notes, behind the first.
-    pub further: Vec<Value>,
+    pub(crate) further: Vec<Value>,
     /// Machine code, at most 4096 bytes.
-    pub text: Vec<u8>,
-    pub descriptor: [u8; 64],
-    pub symbols: Vec<(&'static str, u64, u64, u8, u16)>,
-    pub relocations: Vec<(u64, u32, u32, i64)>,
-    pub places: Places,
+    pub(crate) text: Vec<u8>,
+    pub(crate) descriptor: [u8; 64],
+    pub(crate) symbols: Vec<(&'static str, u64, u64, u8, u16)>,
+    pub(crate) relocations: Vec<(u64, u32, u32, i64)>,
+    pub(crate) places: Places,
 }
 
 /// Address of the kernel descriptor, of the code and of the writable data.
-pub const DESCRIPTOR: u64 = 0x1000;
-pub const CODE: u64 = 0x2000;
-pub const DATA: u64 = 0x3000;
+pub(crate) const DESCRIPTOR: u64 = 0x1000;
+pub(crate) const CODE: u64 = 0x2000;
+pub(crate) const DATA: u64 = 0x3000;
 
 const OBJECT: u8 = 1 << 4 | 1;
 const FUNC: u8 = 1 << 4 | 2;
 
-pub fn kernel_metadata() -> Value {
+pub(crate) fn kernel_metadata() -> Value {
     json!({
         ".name": "axpy", ".symbol": "axpy.kd", ".kernarg_segment_size": 24, ".kernarg_segment_align": 8,
         ".group_segment_fixed_size": 512, ".private_segment_fixed_size": 16, ".wavefront_size": 32,
@@ -99,11 +99,11 @@ fn align(out: &mut Vec<u8>, to: usize) -> usize {
 }
 
 impl Synthetic {
-    pub fn kernel(&mut self) -> &mut Value {
+    pub(crate) fn kernel(&mut self) -> &mut Value {
         &mut self.metadata["amdhsa.kernels"][0]
     }
 
-    pub fn build(&mut self) -> Vec<u8> {
+    pub(crate) fn build(&mut self) -> Vec<u8> {
         let mut out = vec![0u8; 64];
         self.places.program_headers = out.len();
         out.resize(out.len() + 5 * 56, 0);
@@ -238,7 +238,7 @@ impl Synthetic {
 
 /// How many bytes AMD's HIP runtime takes a file at an address for: up to the section that begins last, or the table of sections.
 /// Entries have the size that the format gives them, whatever the header says. `None` if it reads behind the end to find out.
-pub fn counted_as_amd_does(file: &[u8]) -> Option<usize> {
+pub(crate) fn counted_as_amd_does(file: &[u8]) -> Option<usize> {
     let word = |at: usize| Some(u64::from_le_bytes(*file.get(at..)?.first_chunk()?));
     let half = |at: usize| Some(u64::from(u16::from_le_bytes(*file.get(at..)?.first_chunk()?)));
     let table = word(40)?;
@@ -257,7 +257,7 @@ pub fn counted_as_amd_does(file: &[u8]) -> Option<usize> {
 }
 
 /// A clang that knows all of the tests' targets and has a linker, if one is installed.
-pub fn clang() -> Option<PathBuf> {
+pub(crate) fn clang() -> Option<PathBuf> {
     let mut names =
         vec![std::env::var("FERROCM_CLANG").unwrap_or_default(), "/opt/rocm/llvm/bin/clang".to_owned()];
     names.push("clang".to_owned());
@@ -272,7 +272,7 @@ pub fn clang() -> Option<PathBuf> {
 }
 
 /// Compiles OpenCL C with no headers or libraries; `None` where there is no clang to do it.
-pub fn compile(folder: &Path, source: &str, target: &str, version: u8) -> Option<Vec<u8>> {
+pub(crate) fn compile(folder: &Path, source: &str, target: &str, version: u8) -> Option<Vec<u8>> {
     let Some(clang) = clang() else {
         eprintln!("skipped {target}: no clang that knows AMD GPUs");
         return None;

@@ -1,0 +1,13 @@
+//! Tests of the table on the device that `FERROCM_DEVICE` names, one file for each subject.
+
+mod endings;
+mod faults;
+mod graphs;
+mod hostile;
+mod ipc;
+mod launch;
+mod memory;
+mod peers;
+mod services;
+mod support;
+mod virtual_memory;

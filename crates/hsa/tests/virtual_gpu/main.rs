@@ -1,0 +1,4 @@
+//! The safe layer on virtual GPUs.
+
+mod launch;
+mod objects;

@@ -1,0 +1,424 @@
+//! Code for NVIDIA GPUs beside that for AMD's: what nvcc is asked for, what the cache keeps, and what is said when something is missing.
+//! A script stands in for nvcc; one test runs a real one where there is one.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use code_object::embedded::CudaKind;
+use kernel_build::{Build, Builder, Error, Nvidia, Severity, Target};
+
+use crate::support::{Folder, KERNEL, TYPES, named_script, runs, toolchain};
+
+/// What the stand-in prints as its version.
+const VERSION: &str = "Cuda compilation tools, release 13.0, V13.0.88";
+
+/// nvcc as far as builds know it: it notes its options, refuses lines with `BAD` and writes an entry for each kernel, and for each `wide`
+/// warns. Headers are not read, but listed.
+const SCRIPT: &str = r#"
+here=$(dirname "$0")
+if [ "$1" = --version ]; then echo 'nvcc: NVIDIA (R) Cuda compiler driver'; echo 'VERSION'; exit; fi
+echo "$@" >> "$here/log"
+for word in "$@"; do
+    case "$before" in -o) out=$word;; -MF) list=$word;; esac
+    case "$word" in -arch=*) arch=${word#-arch=};; esac
+    before=$word
+done
+source=$word
+name() { sed -n "s/.*$1.*global.*void *\([a-z0-9_]*\)(.*/\1/p" "$source"; }
+grep -n BAD "$source" | while IFS=: read -r line rest; do
+    printf '%s(%s): error: identifier "BAD" is undefined\n    %s\n    ^\n\n' "$source" "$line" "$rest" >&2
+done
+if grep -q BAD "$source"; then echo "1 error detected in the compilation of \"$source\"." >&2; exit 2; fi
+for kernel in $(name wide); do
+    printf '%s(1): warning #177-D: variable "wide" was declared but never referenced\n\n' "$source" >&2
+    echo 'Remark: The warnings can be suppressed with "-diag-suppress <warning-number>"' >&2
+done
+{ echo '.version 9.0'; echo ".target $arch"; for kernel in $(name ''); do echo ".visible .entry $kernel("; done; } > "$out"
+echo "out : $source" $(find "$(dirname "$source")" -name '*.cuh') > "$list"
+"#;
+
+/// A folder with a stand-in beside the kernels.
+struct Stage {
+    folder: Folder,
+    nvcc: PathBuf,
+}
+
+impl Stage {
+    fn new() -> Option<Self> {
+        let folder = Folder::new(toolchain()?);
+        let nvcc = named_script(folder.path(), "nvcc", &SCRIPT.replace("VERSION", VERSION));
+        Some(Self { folder, nvcc })
+    }
+
+    fn nvidia(&self) -> Nvidia {
+        Nvidia::ptx().nvcc(&self.nvcc).archs(["sm_80"])
+    }
+
+    /// What the stand-in was asked for since the last time.
+    fn asked(&self) -> Vec<String> {
+        let log = self.folder.path().join("log");
+        let text = fs::read_to_string(&log).unwrap_or_default();
+        let _ = fs::remove_file(log);
+        text.lines().map(str::to_owned).collect()
+    }
+}
+
+/// Module, architecture and text.
+fn images(build: &Build) -> Vec<(String, String, String)> {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    build
+        .images()
+        .map(|(module, image)| (module.name.clone(), image.arch.to_string(), text(&image.bytes)))
+        .collect()
+}
+
+#[test]
+fn ptx_is_built_beside_code_objects() {
+    let Some(stage) = Stage::new() else { return };
+    let folder = &stage.folder;
+    folder.write("a.cu", &format!("{KERNEL} k() {{}}\n"));
+    folder.write("deep/b.cu", &format!("{KERNEL} l() {{}}\n/* wide */ {KERNEL} m() {{}}\n"));
+    let include = tempfile::tempdir().unwrap();
+    let nvidia = || stage.nvidia().archs(["sm_80", "90a"]).flag("--ftz=true").flag("-Xptxas=-v");
+    let builder = || {
+        let builder = folder.builder().define("N", Some("3")).include(include.path()).nvidia(nvidia());
+        // What the stand-in gets.
+        let builder = builder.flag("--expt-relaxed-constexpr").flag("-arch=sm_70").flag("-c");
+        builder.flag_for("b.cu", "--maxrregcount=64").jobs(1)
+    };
+    let build = builder().build().unwrap();
+    let ptx = |arch: &str, kernels: &str| format!(".version 9.0\n.target {arch}\n{kernels}");
+    let row = |name: &str, arch: &str, kernels: &str| (name.to_owned(), arch.to_owned(), ptx(arch, kernels));
+    let b = ".visible .entry l(\n.visible .entry m(\n";
+    assert_eq!(
+        images(&build),
+        [
+            row("a", "sm_80", ".visible .entry k(\n"),
+            row("a", "sm_90a", ".visible .entry k(\n"),
+            row("deep/b", "sm_80", b),
+            row("deep/b", "sm_90a", b),
+        ]
+    );
+    assert_eq!(build.objects().count(), 2);
+    assert_eq!(build.modules[1].kernels, ["l", "m"]);
+    assert!(build.modules[1].images.iter().all(|image| image.kernels == ["l", "m"]));
+    let warnings: Vec<_> = build.warnings().iter().map(|warning| warning.message.clone()).collect();
+    assert_eq!(warnings, ["variable \"wide\" was declared but never referenced"]);
+    assert_eq!(build.nvcc.as_ref().unwrap().version(), "13.0, V13.0.88");
+
+    // The flags of the builder as given, but for what they say of the output and what is clang's, then the source's, then nvcc's own.
+    let include = fs::canonicalize(include.path()).unwrap();
+    let kernels = folder.kernels();
+    let expected = |arch: &str, own: &str, source: &str| {
+        format!(
+            "--ptx -arch={arch} -I {} -O3 -nogpuinc -nogpulib -DN=3 --expt-relaxed-constexpr {own}--ftz=true -Xptxas=-v \
+             -MD -MT out -MF OUT.d -o OUT {}",
+            include.display(),
+            kernels.join(source).display()
+        )
+    };
+    let asked = stage.asked();
+    let plain: Vec<String> = asked
+        .iter()
+        .map(|line| {
+            let out = line.split(" -o ").nth(1).unwrap().split(' ').next().unwrap();
+            line.replace(out, "OUT")
+        })
+        .collect();
+    assert_eq!(
+        plain,
+        [
+            expected("sm_80", "", "a.cu"),
+            expected("sm_90a", "", "a.cu"),
+            expected("sm_80", "--maxrregcount=64 ", "deep/b.cu"),
+            expected("sm_90a", "--maxrregcount=64 ", "deep/b.cu"),
+        ]
+    );
+
+    let again = builder().build().unwrap();
+    assert!(again.all_cached() && stage.asked().is_empty());
+    assert_eq!(images(&again), images(&build));
+    assert_eq!(again.warnings(), build.warnings());
+}
+
+#[test]
+fn what_changes_nvccs_code_compiles_again() {
+    let Some(stage) = Stage::new() else { return };
+    let folder = &stage.folder;
+    folder.write("a.cu", &format!("{KERNEL} k() {{}}\n"));
+    folder.write("a.cuh", "#define A 1\n");
+    let build = |nvidia: Nvidia| {
+        folder.builder().nvidia(nvidia).build().unwrap();
+        stage.asked().len()
+    };
+    assert_eq!((build(stage.nvidia()), build(stage.nvidia())), (1, 0));
+    folder.write("a.cuh", "#define A 2\n");
+    assert_eq!((build(stage.nvidia()), build(stage.nvidia())), (1, 0), "a header");
+    folder.write("a.cuh", "#define A 1\n");
+    assert_eq!(build(stage.nvidia()), 0, "the old state is remembered");
+    assert_eq!(build(stage.nvidia().flag("-lineinfo")), 1, "an option");
+    assert_eq!(build(stage.nvidia().archs(["sm_86"])), 1, "an architecture");
+    folder.write("a.cu", &format!("{KERNEL} other() {{}}\n"));
+    assert_eq!((build(stage.nvidia()), build(stage.nvidia())), (1, 0), "the source");
+    named_script(folder.path(), "nvcc", &SCRIPT.replace("VERSION", &VERSION.replace("88", "89")));
+    assert_eq!((build(stage.nvidia()), build(stage.nvidia())), (1, 0), "the compiler");
+}
+
+#[test]
+fn errors_name_source_and_line_for_both_compilers_at_once() {
+    let Some(stage) = Stage::new() else { return };
+    let bad = stage.folder.write("a.cu", &format!("// one\n{KERNEL} k(int *p) {{\n    *p = BAD;\n}}\n"));
+    stage.folder.write("b.cu", &format!("{KERNEL} l() {{}}\n"));
+    let error = stage.folder.builder().nvidia(stage.nvidia()).build().unwrap_err();
+    let Error::Compile { failures } = &error else { panic!("{error}") };
+    let targets: Vec<_> = failures.iter().map(|failure| failure.target.to_string()).collect();
+    assert_eq!(targets, ["gfx1100", "sm_80"]);
+    assert!(matches!(failures[1].target, Target::Nvidia(_)) && failures[1].source == bad);
+    let [diagnostic] = &failures[1].diagnostics[..] else { panic!("{failures:?}") };
+    let place = diagnostic.place.as_ref().unwrap();
+    assert_eq!((&place.file, place.line, diagnostic.severity), (&bad, 3, Severity::Error));
+    let text = error.to_string();
+    let expected = format!(
+        "{0} does not compile for sm_80:\n{0}(3): error: identifier \"BAD\" is undefined\n        *p = BAD;\n    ^",
+        bad.display()
+    );
+    assert!(text.ends_with(&expected), "{text}");
+}
+
+#[test]
+fn an_nvcc_that_dies_or_lies_leaves_nothing_behind() {
+    let Some(stage) = Stage::new() else { return };
+    let folder = &stage.folder;
+    folder.write("a.cu", &format!("{KERNEL} k() {{}}\n"));
+    let fake = |body: &str| {
+        let script =
+            SCRIPT.replace("VERSION", VERSION).replace("\nsource=$word", &format!("\n{body}\nsource=$word"));
+        named_script(folder.path(), "nvcc", &script);
+        folder.builder().nvidia(stage.nvidia()).build().unwrap_err()
+    };
+    let killed = fake("echo half > \"$out\"; kill -9 $$");
+    assert!(matches!(&killed, Error::Program { program, .. } if *program == stage.nvcc), "{killed}");
+    let empty = fake(": > \"$out\"; : > \"$list\"; exit 0");
+    assert!(
+        empty.to_string().contains("a.cu for sm_80: the compiler's output is not usable: it is no PTX"),
+        "{empty}"
+    );
+    let full = fake("echo 'fatal: No space left on device' >&2; exit 1");
+    assert!(full.is_disk_full(), "{full}");
+    let fatal = fake("echo \"nvcc fatal   : Unsupported gpu architecture 'sm_80'\" >&2; exit 1");
+    assert!(fatal.to_string().contains("a.cu does not compile for sm_80:\nnvcc fatal"), "{fatal}");
+
+    named_script(folder.path(), "nvcc", &SCRIPT.replace("VERSION", VERSION));
+    let cubin = Nvidia::cubin().nvcc(&stage.nvcc).archs(["sm_80"]);
+    let text = folder.builder().nvidia(cubin).build().unwrap_err();
+    assert!(text.to_string().contains("not usable: it is no cubin"), "{text}");
+    stage.asked();
+    assert_eq!(fs::read_dir(folder.cache().join("tmp")).unwrap().count(), 0);
+    folder.builder().nvidia(stage.nvidia()).build().unwrap();
+    assert_eq!(stage.asked().len(), 1, "nothing false was kept");
+}
+
+#[test]
+fn a_missing_nvcc_and_bad_architectures_are_told() {
+    let Some(stage) = Stage::new() else { return };
+    stage.folder.write("a.cu", "");
+    let text = |nvidia: Nvidia| stage.folder.builder().nvidia(nvidia).build().unwrap_err().to_string();
+    assert_eq!(
+        text(Nvidia::ptx().nvcc("/no/nvcc")),
+        "no nvcc was found; tried\n  nvcc: the caller: /no/nvcc: no such file\n\
+         To get one, correct what the caller names, or install NVIDIA's CUDA toolkit."
+    );
+    let bad = text(stage.nvidia().archs(["gfx1100"]));
+    assert_eq!(
+        bad,
+        "the caller's architectures: bad architecture `gfx1100`: write it as sm_80, sm_90a, 80 or 8.0"
+    );
+    let flags = stage.folder.builder().flag("-arch=native").nvidia(Nvidia::ptx().nvcc(&stage.nvcc));
+    let flags = flags.build().unwrap_err().to_string();
+    assert!(flags.starts_with("the flags: bad architecture `native`"), "{flags}");
+    let library = stage.folder.builder().nvidia(stage.nvidia()).build_lib(stage.folder.path().join("liba.a"));
+    let library = library.unwrap_err().to_string();
+    assert!(library.contains("liba.a: host code is compiled for AMD GPUs only"), "{library}");
+}
+
+#[test]
+fn architectures_in_flags_count_where_none_are_named() {
+    let Some(stage) = Stage::new() else { return };
+    stage.folder.write("a.cu", &format!("{KERNEL} k() {{}}\n"));
+    let flags = ["-gencode=arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90"];
+    let build = flags.iter().fold(stage.folder.builder(), Builder::flag);
+    let build = build.nvidia(Nvidia::ptx().nvcc(&stage.nvcc)).build().unwrap();
+    assert_eq!(build.cuda_archs.iter().map(ToString::to_string).collect::<Vec<_>>(), ["sm_80", "sm_90"]);
+    assert!(stage.asked().iter().all(|line| !line.contains("gencode")));
+}
+
+const PROGRAM: &str = r#"
+#[deny(warnings, missing_docs)]
+/// Generated.
+pub mod generated { include!("kernels.rs"); }
+fn main() {
+    use generated::{A, ids, ptx};
+    let [first, second] = A.cuda else { panic!() };
+    assert_eq!((first.arch, second.arch), ("sm_80", "sm_90"));
+    assert!(first.kind == types::CudaKind::Ptx && first.hash.len() == 64);
+    assert_eq!(first.bytes, ptx::A.as_bytes());
+    assert!(ptx::A.contains(".target sm_80") && second.bytes.ends_with(b".visible .entry k(\n"));
+    assert_eq!((A.kernels, ids::a::K), (&["k"][..], 0));
+    assert_eq!(A.code_objects.len(), OBJECTS);
+}
+"#;
+
+#[test]
+fn generated_modules_have_ptx_as_bytes_and_as_texts() {
+    let Some(stage) = Stage::new() else { return };
+    stage.folder.write("a.cu", &format!("{KERNEL} k() {{}}\n"));
+    let nvidia = stage.nvidia().archs(["sm_80", "sm_90"]);
+    let build = stage.folder.builder().offload_compress(true).nvidia(nvidia).build().unwrap();
+    let out = tempfile::tempdir().unwrap();
+    build.write_rust(out.path(), "kernels.rs", "crate::types").unwrap();
+    runs(out.path(), &format!("{TYPES}{PROGRAM}const OBJECTS: usize = 1;"));
+}
+
+/// Set for the child that plays a build script.
+const CHILD: &str = "FERROCM_TEST_CHILD";
+
+/// The build script of a crate with features for both.
+fn build_script(folder: &str) {
+    let folder = PathBuf::from(folder);
+    let builder = Builder::new(folder.join("kernels")).cache(folder.join("cache")).runtime_header(false);
+    let builder = builder.targets(["gfx1100"]).flag_amd("-nogpuinc").flag_amd("-nogpulib");
+    match builder.features("rocm", "cuda").embed() {
+        Ok(build) => println!("built {} {}", build.objects().count(), build.images().count()),
+        Err(error) => println!("failed: {error}"),
+    }
+}
+
+#[test]
+fn features_of_the_crate_say_for_which_gpus() {
+    if let Some(folder) = std::env::var_os(CHILD) {
+        return build_script(folder.to_str().unwrap());
+    }
+    let Some(stage) = Stage::new() else { return };
+    stage.folder.write("a.cu", &format!("{KERNEL} k() {{}}\n"));
+    let out = stage.folder.path().join("out");
+    let script = |variables: &[(&str, &str)]| {
+        let _ = fs::remove_dir_all(&out);
+        fs::create_dir(&out).unwrap();
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "nvidia::features_of_the_crate_say_for_which_gpus", "--nocapture"]);
+        child
+            .env_remove("CUDA_COMPUTE_CAP")
+            .env_remove("NVCC_APPEND_FLAGS")
+            .env("FERROCM_CUDA_ARCHS", "sm_80,sm_90");
+        child.env(CHILD, stage.folder.path()).env("OUT_DIR", &out).env("NVCC", &stage.nvcc);
+        let output = child.envs(variables.iter().copied()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let files = || {
+        let mut names: Vec<_> = fs::read_dir(&out).unwrap().map(|file| file.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let (rocm, cuda) = (("CARGO_FEATURE_ROCM", "1"), ("CARGO_FEATURE_CUDA", "1"));
+    // A compiler that is not asked for need not be there.
+    let (no_clang, no_nvcc) = (("FERROCM_CLANG", "/no/clang"), ("NVCC", "/no/nvcc"));
+
+    assert!(script(&[rocm, cuda]).contains("built 1 2\n"));
+    assert_eq!(files(), ["a.gfx1100.hsaco", "a.sm_80.ptx", "a.sm_90.ptx", "kernels.rs"]);
+    assert!(script(&[rocm, no_nvcc]).contains("built 1 0\n"));
+    assert_eq!(files(), ["a.gfx1100.hsaco", "kernels.rs"]);
+    let text = script(&[cuda, no_clang]);
+    assert!(text.contains("built 0 2\n"), "{text}");
+    assert_eq!(files(), ["a.sm_80.ptx", "a.sm_90.ptx", "kernels.rs"]);
+    for told in ["rerun-if-env-changed=NVCC", "rerun-if-env-changed=CUDA_COMPUTE_CAP"] {
+        assert!(text.contains(told), "{told} in {text}");
+    }
+    assert!(text.contains(&format!("rerun-if-changed={}\n", stage.nvcc.display())), "{text}");
+
+    let text = script(&[]);
+    assert!(
+        text.contains("failed: there is nothing to compile for: the features `rocm` (AMD GPUs)"),
+        "{text}"
+    );
+    let text = script(&[rocm, no_clang]);
+    assert!(
+        text.contains("no device toolchain") && text.contains(", or build without the feature `rocm`."),
+        "{text}"
+    );
+    let text = script(&[cuda, no_nvcc]);
+    assert!(text.contains("nvcc: NVCC: /no/nvcc: no such file"), "{text}");
+    assert!(
+        text.contains("correct NVCC") && text.contains(", or build without the feature `cuda`."),
+        "{text}"
+    );
+    assert_eq!(files(), [""; 0], "nothing half-written");
+}
+
+#[test]
+fn outside_of_build_scripts_there_are_no_features() {
+    let folder = tempfile::tempdir().unwrap();
+    if std::env::var_os("OUT_DIR").is_none() {
+        let error = Builder::new(folder.path()).features("rocm", "cuda").build().unwrap_err();
+        assert!(matches!(error, Error::NotABuildScript { name: "OUT_DIR" }), "{error}");
+    }
+}
+
+#[test]
+fn a_real_nvcc_compiles_the_same_sources() {
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain.clone());
+    let source = folder.write(
+        "scale.cu",
+        "#include <cuda_fp16.h>\n#include \"factor.cuh\"\nnamespace { __device__ int count; }\n\
+         extern \"C\" __global__ void scale(float *x, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n\
+         \x20   if (i < n) x[i] *= FACTOR;\n    else count++;\n}\n\
+         template <typename T> __global__ void fill(T *x) { x[threadIdx.x] = T(BY); }\n\
+         template __global__ void fill<float>(float *);\n",
+    );
+    folder.write("factor.cuh", "#define FACTOR 7.0f\n");
+    let build = |nvidia: Nvidia| {
+        let builder = Builder::new(folder.kernels()).toolchain(toolchain.clone()).cache(folder.cache());
+        let builder = builder.targets(["gfx1100"]).define("BY", Some("3")).flag("--expt-relaxed-constexpr");
+        builder.nvidia(nvidia).build()
+    };
+    let first = match build(Nvidia::ptx().archs(["sm_80"])) {
+        Err(Error::Toolchain(error)) if error.what == "nvcc" => {
+            eprintln!("skipped: {error}");
+            return;
+        }
+        result => result.unwrap(),
+    };
+    let [module] = &first.modules[..] else { panic!() };
+    assert_eq!(module.kernels, ["_Z4fillIfEvPT_", "scale"], "of both compilers");
+    let [image] = &module.images[..] else { panic!() };
+    assert_eq!((&image.kernels, image.kind), (&module.kernels, CudaKind::Ptx));
+    let text = String::from_utf8(image.bytes.clone()).unwrap();
+    assert!(text.contains("\n.target sm_80\n"), "{text}");
+    // The bits of 7.0f, and those of 3.0f in either notation.
+    assert!(text.contains("0f40E00000"), "{text}");
+    assert!(text.contains("0f40400000") || text.contains("1077936128"), "{text}");
+    assert!(build(Nvidia::ptx().archs(["sm_80"])).unwrap().all_cached());
+    folder.write("factor.cuh", "#define FACTOR 5.0f\n");
+    let changed = build(Nvidia::ptx().archs(["sm_80"])).unwrap();
+    assert!(!changed.modules[0].images[0].cached);
+    assert!(String::from_utf8_lossy(&changed.modules[0].images[0].bytes).contains("0f40A00000"));
+
+    let cubins = build(Nvidia::cubin().archs(["sm_80", "sm_90"])).unwrap();
+    for image in &cubins.modules[0].images {
+        assert_eq!((&image.kernels, image.kind), (&module.kernels, CudaKind::Cubin));
+        assert!(image.bytes.starts_with(b"\x7fELF"));
+    }
+
+    folder.write(
+        "scale.cu",
+        "#include \"factor.cuh\"\n__global__ void k(float *x) {\n    *x = y;\n    int unused = 1;\n}\n",
+    );
+    let error = build(Nvidia::ptx().archs(["sm_80"])).unwrap_err();
+    let Error::Compile { failures } = &error else { panic!("{error}") };
+    let failure = failures.iter().find(|failure| matches!(failure.target, Target::Nvidia(_))).unwrap();
+    let is_error = |d: &&kernel_build::Diagnostic| d.severity == Severity::Error;
+    let place = failure.diagnostics.iter().find(is_error).and_then(|d| d.place.clone()).unwrap();
+    assert_eq!((place.file, place.line), (source, 3), "{error}");
+}

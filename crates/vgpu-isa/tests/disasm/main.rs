@@ -1,0 +1,6 @@
+//! The disassembler against LLVM's.
+
+mod listing;
+#[path = "../objdump/mod.rs"]
+mod objdump;
+mod text;
