@@ -248,7 +248,8 @@ fn multiply(call: &mut Call<'_>, args: &Args, epilogue: &Epilogue) -> Result {
     let beta = call.factor(args.beta)?;
     let alpha = if k == 0 { Factor::of(0.0) } else { call.factor(args.alpha)? };
     let same = c.at == d.at;
-    if same && (c.step != d.step || c.stride != d.stride) {
+    sizes(!same || c.step == d.step)?;
+    if same && c.stride != d.stride {
         return Err(INVALID_VALUE);
     }
     if same && beta.is(1.0) && alpha.is(0.0) && epilogue.is_none() {

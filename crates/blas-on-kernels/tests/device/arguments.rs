@@ -70,6 +70,16 @@ fn bad_arguments_of_gemm_are_refused() {
     assert_eq!(ex(f32_r, f32_r, standard, 0), SUCCESS);
     assert_eq!(ex(f64_r, f32_r, standard, 0), rocblas_status::rocblas_status_not_implemented);
     assert_eq!(ex(rocblas_datatype_(9999), f32_r, standard, 0), INVALID_VALUE);
+    // D in the place of C has C's columns where C has them.
+    let (p_d, one_d) = (p.cast(), one.cast());
+    // SAFETY: as above.
+    let status = unsafe {
+        (t.rocblas_gemm_ex)(
+            h, N, N, 1, 1, 1, one_d, p_d, f32_r, 1, p_d, f32_r, 1, one_d, p_d, f32_r, 1, p_d, f32_r, 2,
+            f32_r, standard, 0, 0,
+        )
+    };
+    assert_eq!(status, INVALID_SIZE);
     let by_index = rocblas_gemm_algo::rocblas_gemm_algo_solution_index;
     assert_eq!(ex(f32_r, f32_r, by_index, 1), SUCCESS);
     assert_eq!(ex(f32_r, f32_r, by_index, 77), INVALID_VALUE);
