@@ -29,11 +29,11 @@ pub(super) struct Compared<'a> {
 
 /// The module of an item: all but what is in upper case, a function's name, or a type's.
 fn module(path: &str) -> &str {
+    let (path, is_item) = path.split_once(' ').map_or((path, true), |(module, _)| (module, false));
     // A macro.
-    if !path.contains("::") {
+    if is_item && !path.contains("::") {
         return "";
     }
-    let path = path.split(' ').next().unwrap_or_default();
     const MODULES: [&str; 3] = ["safe", "result", "sys"];
     let mut end = 0;
     for (index, part) in path.split("::").enumerate() {
@@ -83,10 +83,17 @@ impl<'a> Compared<'a> {
         let mut page = format!(
             "# cudarc\n\n\
              <!-- Written by `cargo xtask cudarc`. -->\n\n\
-             `crates/cudarc-on-hip` is the package `cudarc` with the API of cudarc {VERSION}, over `hip`. Its documentation says how a program gets \
-             it, and what is otherwise. This page lists each public item of cudarc's modules and whether it is here: `cargo xtask cudarc` \
-             compares what rustdoc makes of both, and `crates/cudarc-on-hip/tests/paths.rs`, which it writes, uses each path that is here.\n\n\
-             {}. \"Otherwise\" is another declaration by the same path.\n\n\
+             `crates/cudarc-on-hip` is the package `cudarc` with the API of cudarc {VERSION}, over `hip`. It takes cudarc's place in a program by\n\n\
+             ```toml\n\
+             [patch.crates-io]\n\
+             cudarc = {{ path = \"ferrocm/crates/cudarc-on-hip\" }}\n\
+             ```\n\n\
+             and `FERROCM_DEVICE` says on which devices the program runs. The documentation of the crate and of its modules says what is \
+             otherwise: `cargo doc --open -p cudarc`.\n\n\
+             This page lists each public item of cudarc's modules and whether it is here. `cargo xtask cudarc` compares what rustdoc makes of \
+             both; `crates/cudarc-on-hip/tests/paths.rs`, which it writes, uses each path that is here. \"Otherwise\" is another declaration by \
+             the same path.\n\n\
+             {}.\n\n\
              Nothing is here of {ABSENT}, whose features are errors of the compiler that say so, and of `runtime`.\n",
             self.summary()
         );
@@ -181,6 +188,7 @@ mod tests {
         assert_eq!(module("driver::sys::cudaError_enum::CUDA_SUCCESS"), "driver::sys");
         assert_eq!(module("driver::safe impl Clone for CudaSlice"), "driver::safe");
         assert_eq!(module("types::CudaTypeName"), "types");
+        assert_eq!(module("types impl CudaTypeName for bool"), "types");
         assert_eq!(module("group"), "");
     }
 }

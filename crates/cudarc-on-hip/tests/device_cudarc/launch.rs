@@ -8,13 +8,7 @@ use crate::{device, kernel};
 #[test]
 fn arguments_are_what_the_kernel_gets() {
     let (context, stream) = device();
-    let source = r#"extern "C" __global__ void all(
-        double* out, bool b, signed char c, unsigned short s, int i, unsigned long long l, float f, double d, const float* in
-    ) {
-        double values[] = {(double)b, (double)c, (double)s, (double)i, (double)l, f, d, in[0], in[1]};
-        out[threadIdx.x] = values[threadIdx.x];
-    }"#;
-    let all = kernel(&context, source, "all");
+    let all = kernel(&context, "all");
     let mut out = stream.alloc_zeros::<f64>(9).unwrap();
     let input = stream.clone_htod(&[0.0_f32, 2.5, -3.5]).unwrap();
     let view = input.slice(1..);
@@ -40,13 +34,7 @@ fn structures_are_passed_by_value() {
     // SAFETY: the kernel's structure is the same.
     unsafe impl DeviceRepr for Shape {}
     let (context, stream) = device();
-    let source = r#"struct Shape { size_t dims; size_t strides[64]; float scale; };
-    extern "C" __global__ void sum(float* out, const Shape shape) {
-        float total = 0;
-        for (size_t i = 0; i < shape.dims; ++i) total += shape.strides[i];
-        *out = total * shape.scale;
-    }"#;
-    let sum = kernel(&context, source, "sum");
+    let sum = kernel(&context, "sum");
     let mut out = stream.alloc_zeros::<f32>(1).unwrap();
     let shape = Shape { dims: 64, strides: std::array::from_fn(|index| index), scale: 0.5 };
     let config = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (1, 1, 1), shared_mem_bytes: 0 };
@@ -58,12 +46,7 @@ fn structures_are_passed_by_value() {
 #[test]
 fn threads_are_where_the_configuration_says() {
     let (context, stream) = device();
-    let source = r#"extern "C" __global__ void where(unsigned* out) {
-        unsigned block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-        unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-        out[block * blockDim.x * blockDim.y * blockDim.z + thread] = block * 1000 + thread;
-    }"#;
-    let place = kernel(&context, source, "where");
+    let place = kernel(&context, "where");
     let mut out = stream.alloc_zeros::<u32>(24 * 30).unwrap();
     let config = LaunchConfig { grid_dim: (2, 3, 4), block_dim: (5, 3, 2), shared_mem_bytes: 0 };
     // SAFETY: there are as many places as threads.
@@ -78,7 +61,7 @@ fn threads_are_where_the_configuration_says() {
 #[test]
 fn launches_that_cannot_be_are_errors() {
     let (context, stream) = device();
-    let nothing = kernel(&context, r#"extern "C" __global__ void nothing() {}"#, "nothing");
+    let nothing = kernel(&context, "nothing");
     let config = |grid, block, shared| LaunchConfig {
         grid_dim: (grid, 1, 1),
         block_dim: (block, 1, 1),
@@ -102,13 +85,7 @@ fn blocks_of_a_cooperative_launch_wait_for_each_other() {
     if context.attribute(attribute).unwrap() == 0 {
         return;
     }
-    let source = r#"#include <cooperative_groups.h>
-    extern "C" __global__ void both(unsigned* x) {
-        if (threadIdx.x == 0) x[blockIdx.x] = blockIdx.x + 1;
-        cooperative_groups::this_grid().sync();
-        if (threadIdx.x == 0) x[gridDim.x + blockIdx.x] = x[(blockIdx.x + 1) % gridDim.x];
-    }"#;
-    let both = kernel(&context, source, "both");
+    let both = kernel(&context, "both");
     let mut x = stream.alloc_zeros::<u32>(4).unwrap();
     let config = LaunchConfig { grid_dim: (2, 1, 1), block_dim: (64, 1, 1), shared_mem_bytes: 0 };
     // SAFETY: there are two places for each block.
@@ -119,15 +96,7 @@ fn blocks_of_a_cooperative_launch_wait_for_each_other() {
 #[test]
 fn functions_say_what_they_need() {
     let (context, stream) = device();
-    let source = r#"extern "C" __global__ void __launch_bounds__(256) reverse(float* x) {
-        __shared__ float part[256];
-        extern __shared__ float more[];
-        part[threadIdx.x] = x[threadIdx.x];
-        more[threadIdx.x] = 1;
-        __syncthreads();
-        x[threadIdx.x] = part[255 - threadIdx.x] + more[255 - threadIdx.x];
-    }"#;
-    let reverse = kernel(&context, source, "reverse");
+    let reverse = kernel(&context, "reverse");
     assert_eq!(reverse.shared_size_bytes().unwrap(), 1024);
     assert_eq!(reverse.max_threads_per_block().unwrap(), 256);
     assert!(reverse.num_regs().unwrap() > 0);

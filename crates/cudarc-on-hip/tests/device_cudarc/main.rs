@@ -24,9 +24,12 @@ fn device() -> (Arc<CudaContext>, Arc<CudaStream>) {
     (context, stream)
 }
 
-/// A kernel of a source.
-fn kernel(context: &Arc<CudaContext>, source: &str, name: &str) -> CudaFunction {
-    let code = cudarc::nvrtc::compile_ptx(source).unwrap();
+/// The source of the kernels.
+const KERNELS: &str = include_str!("kernels.cu");
+
+/// A kernel of [`KERNELS`].
+fn kernel(context: &Arc<CudaContext>, name: &str) -> CudaFunction {
+    let code = cudarc::nvrtc::compile_ptx(KERNELS).unwrap();
     context.load_module(code).unwrap().load_function(name).unwrap()
 }
 

@@ -4,25 +4,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use cudarc::driver::sys::{CUevent_flags, CUresult};
 use cudarc::driver::{DriverError, LaunchConfig, PushKernelArg, result};
 
-use crate::{device, kernel};
-
-/// Takes a while, and adds one.
-const SLOW: &str = r#"extern "C" __global__ void slow(unsigned* x, int n, int rounds) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    unsigned v = x[i] + 1;
-    for (int r = 0; r < rounds; ++r) { v = v * 1664525u + 1013904223u; v = (v - 1013904223u) * 4276115653u; }
-    x[i] = v;
-}
-extern "C" __global__ void add(unsigned* to, const unsigned* from, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) to[i] += from[i];
-}"#;
+use crate::{KERNELS, device, kernel};
 
 #[test]
 fn streams_wait_for_who_used_memory_before() {
     let (context, _) = device();
-    let module = context.load_module(cudarc::nvrtc::compile_ptx(SLOW).unwrap()).unwrap();
+    let module = context.load_module(cudarc::nvrtc::compile_ptx(KERNELS).unwrap()).unwrap();
     let (slow, add) = (module.load_function("slow").unwrap(), module.load_function("add").unwrap());
     let streams = [context.new_stream().unwrap(), context.new_stream().unwrap(), context.default_stream()];
     assert!(context.is_managing_stream_synchronization());
@@ -48,7 +35,7 @@ fn streams_wait_for_who_used_memory_before() {
 #[test]
 fn memory_that_is_dropped_is_freed_when_it_is_used_no_more() {
     let (context, _) = device();
-    let slow = kernel(&context, SLOW, "slow");
+    let slow = kernel(&context, "slow");
     let (one, two) = (context.new_stream().unwrap(), context.new_stream().unwrap());
     let n = 4096;
     for _ in 0..4 {
@@ -127,7 +114,7 @@ fn borrowed_streams_stay() {
 #[test]
 fn events_tell_when_work_is_done_and_how_long_it_took() {
     let (context, stream) = device();
-    let slow = kernel(&context, SLOW, "slow");
+    let slow = kernel(&context, "slow");
     let untouched = context.new_event(None).unwrap();
     assert_eq!(untouched.try_is_complete(), Ok(true));
     let flags = Some(CUevent_flags::CU_EVENT_DEFAULT);
@@ -168,8 +155,7 @@ fn functions_of_the_host_run_in_turn() {
 #[test]
 fn a_kernel_that_leaves_its_memory_is_an_error_of_its_stream() {
     let (context, stream) = device();
-    let source = r#"extern "C" __global__ void wild(unsigned* x) { x[1ull << 42] = 1; }"#;
-    let wild = kernel(&context, source, "wild");
+    let wild = kernel(&context, "wild");
     let mut x = stream.alloc_zeros::<u32>(4).unwrap();
     let broken = context.new_stream().unwrap();
     // SAFETY: a virtual GPU reports the access; this test is what it does.

@@ -3,8 +3,6 @@ use cudarc::driver::{DriverError, LaunchConfig, PushKernelArg, UnifiedSlice};
 
 use crate::{device, kernel};
 
-const ADD: &str = r#"extern "C" __global__ void add(unsigned* x, unsigned v) { x[threadIdx.x] += v; }"#;
-
 /// Managed memory of 64 numbers, if the device has such.
 fn numbers(attach_global: bool) -> Option<UnifiedSlice<u32>> {
     let (context, _) = device();
@@ -24,7 +22,7 @@ fn numbers(attach_global: bool) -> Option<UnifiedSlice<u32>> {
 fn the_host_and_the_device_see_the_same() {
     let Some(mut memory) = numbers(true) else { return };
     let (context, stream) = device();
-    let add = kernel(&context, ADD, "add");
+    let add = kernel(&context, "add_number");
     let config = LaunchConfig { grid_dim: (1, 1, 1), block_dim: (16, 1, 1), shared_mem_bytes: 0 };
     // SAFETY: the parts have as many numbers as there are threads, or more.
     unsafe {
