@@ -68,13 +68,13 @@ mod tests {
             let text = encode(&bytes);
             prop_assert!(is_code(&text));
             prop_assert_eq!(decode(&text), Ok(bytes.clone()));
-            prop_assert_eq!(decode(&format!("{text}\0rest")), Ok(bytes));
+            prop_assert_eq!(decode(format!("{text}\0rest")), Ok(bytes));
         }
 
         #[test]
         fn any_text_is_read_without_a_panic(text in ".{0,100}") {
             prop_assert_eq!(decode(&text), Err(NoCode::Head));
-            let _ = decode(&format!("{HEAD}{text}"));
+            let _ = decode(format!("{HEAD}{text}"));
         }
     }
 
