@@ -41,9 +41,11 @@ const DEVICE_TEST_RELEASES: [&str; 2] = ["6.4", "7.2"];
 /// Compiled host code with its kernels, plain and compressed, and the releases whose HIP loads them.
 const HOST_CODE_TESTS: &str = "package(host-code-test) and binary(launchers)";
 const HOST_CODE_RELEASES: [&str; 3] = ["5.7", "6.4", "7.2"];
-/// The device tests of `rocblas`, the releases whose rocBLAS they run on, too, and what tells them to.
+/// The device tests of `rocblas`, the releases whose rocBLAS they run on, too, with the virtual devices that Debian's has kernels for, and
+/// what tells them to.
 const ROCBLAS_TESTS: &str = "package(ferrocm-rocblas) and binary(/^device/)";
-const ROCBLAS_RELEASES: [&str; 2] = ["6.4", "7.2"];
+const ROCBLAS_RELEASES: [(&str, &[&str]); 2] =
+    [("6.4", &["vgpu:gfx1100", "vgpu:gfx90a", "vgpu:gfx1030"]), ("7.2", &VIRTUAL_DEVICES)];
 const ROCBLAS_VARIABLES: [(&str, &str); 2] = [
     ("FERROCM_ROCBLAS", "amd"),
     // Kernels of rocBLAS read LDS beyond what they asked for, and get 0, as on hardware.
@@ -412,8 +414,8 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<
         let tests = HOST_CODE_TESTS.to_owned();
         steps.push(on_virtual("compiled host code", tests, VIRTUAL_DEVICES_OF_AMD[0], &[]));
     }
-    if ROCBLAS_RELEASES.contains(&release.name) {
-        steps.extend(VIRTUAL_DEVICES.map(|device| {
+    for (_, devices) in ROCBLAS_RELEASES.iter().filter(|(name, _)| *name == release.name) {
+        steps.extend(devices.iter().map(|device| {
             on_virtual("device tests of rocblas", ROCBLAS_TESTS.to_owned(), device, &ROCBLAS_VARIABLES)
         }));
     }
