@@ -33,6 +33,11 @@ template <typename T> struct Epilogue {
 
     static __device__ __forceinline__ bool plain(const Shape &shape) { return shape.bias == nullptr && shape.activation == NONE; }
 
+    // Whether D is C as it is: nothing is there to be read or written.
+    __device__ __forceinline__ bool changes_nothing(const Shape &shape) const {
+        return alpha == 0 && beta == 1 && shape.c.at == shape.d.at && plain(shape);
+    }
+
     // Writes an element of D from its sum.
     __device__ __forceinline__ void finish(const Shape &shape, const void *c, void *d, size_t row, size_t column, T sum) const {
         T x = alpha * sum;
@@ -369,6 +374,8 @@ template <typename T, unsigned ROWS, unsigned COLUMNS, bool A_DIRECT, bool B_DIR
     using Of = Tile<T, ROWS, COLUMNS, A_DIRECT, B_DIRECT>;
     __shared__ alignas(16) unsigned char tiles[Of::BYTES];
     const Epilogue<Number> epilogue(shape);
+    if (epilogue.changes_nothing(shape))
+        return;
     // alpha = 0 must not read A and B
     const unsigned depth = epilogue.alpha == 0 ? 0 : shape.depth;
     const unsigned product = blockIdx.z, row0 = blockIdx.x * Of::ROWS, column0 = blockIdx.y * Of::COLUMNS;
@@ -433,6 +440,8 @@ template <typename T> __device__ __forceinline__ void thin(const Shape &shape) {
     constexpr unsigned CHUNK = 16 / sizeof(T);
     __shared__ Number scratch[THIN * THIN];
     const Epilogue<Number> epilogue(shape);
+    if (epilogue.changes_nothing(shape))
+        return;
     const unsigned depth = epilogue.alpha == 0 ? 0 : shape.depth, lane = threadIdx.x, product = blockIdx.z, row0 = blockIdx.x * THIN;
     unsigned batch = product, first = 0, last = depth;
     if (shape.parts != 1) {
@@ -507,6 +516,8 @@ constexpr unsigned ADDED = 4;
 // Adds the parts of the depth.
 template <typename Number> __device__ __forceinline__ void add(const Shape &shape) {
     const Epilogue<Number> epilogue(shape);
+    if (epilogue.changes_nothing(shape))
+        return;
     const unsigned row = (blockIdx.x * ADDERS + threadIdx.x) * ADDED, column = blockIdx.y, batch = blockIdx.z;
     if (row >= shape.rows)
         return;

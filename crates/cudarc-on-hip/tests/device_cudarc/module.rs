@@ -39,7 +39,7 @@ fn code_is_the_same_as_text_as_a_file_and_as_bytes() {
     let (context, _) = device();
     let compiled = compile_ptx(KERNELS).unwrap();
     let text = compiled.to_src();
-    assert!(text.is_ascii() && text.starts_with("// ferrocm code object"));
+    assert!(text.is_ascii() && text.starts_with("// AMDGPU code objects"));
     let bytes = compiled.as_bytes().unwrap();
     assert_eq!((bytes.len(), bytes.last()), (text.len() + 1, Some(&0)));
     let folder = std::env::temp_dir().join(format!("cudarc-on-hip-{}", std::process::id()));
