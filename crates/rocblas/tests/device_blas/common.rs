@@ -103,7 +103,12 @@ impl Random {
 
     /// A number of a type, of its own precision.
     pub(crate) fn value<T: Value>(&mut self) -> C {
-        let value = C::new(self.next() * 2.0 - 1.0, self.next() * 2.0 - 1.0);
+        // Not so small that they are subnormal as f16: gfx90a's matrix instructions take those for 0.
+        let mut part = || match self.next() * 2.0 - 1.0 {
+            part if part.abs() < 1e-3 => 1e-3,
+            part => part,
+        };
+        let value = C::new(part(), part());
         // Integers are small ones.
         let value = if T::EPSILON == 0.0 { value * 12.0 } else { value };
         T::of(value).get()
