@@ -152,8 +152,10 @@ fn judging_groups_has_no_bank_conflicts() {
         let by = GroupScore::TwoLargest;
         let gate = MoeGate::new(experts, 4).groups(ExpertGroups { groups, chosen: 2, by });
         let logits = bench.upload(&random::<f32>(8 * experts, 119, 3.0));
+        let (mut weights, mut ids) = (bench.zeroed::<f32>(8 * 4), bench.zeroed::<u32>(8 * 4));
         bench.stream.set_counters(true).unwrap();
-        run(&bench, &gate, &logits);
+        bench.kernels.moe_gate(&bench.stream, &gate, &logits, &mut weights, &mut ids).unwrap();
+        bench.stream.synchronize().unwrap();
         bench.stream.set_counters(false).unwrap();
         let counted = bench.stream.take_counters().unwrap();
         let [kernel] = &counted[..] else { panic!("{} kernels", counted.len()) };
