@@ -53,9 +53,9 @@ pub(crate) fn prepare() -> Result<Engines> {
     let manifest = workspace.join("models/Cargo.toml");
     let text = fs::read_to_string(&manifest).with_context(|| format!("read {}", manifest.display()))?;
     let (member, root) = split(&text, tools::workspace())?;
-    write(&manifest, &member)?;
+    write(&manifest, member.as_bytes())?;
     let manifest = workspace.join("Cargo.toml");
-    write(&manifest, &root)?;
+    write(&manifest, root.as_bytes())?;
     Ok(Engines { manifest, models })
 }
 
@@ -145,18 +145,17 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
             continue;
         }
         let bytes = fs::read(&path).with_context(|| format!("read {}", path.display()))?;
-        if fs::read(&target).ok().as_ref() != Some(&bytes) {
-            fs::write(&target, bytes).with_context(|| format!("write {}", target.display()))?;
-        }
+        write(&target, &bytes)?;
     }
     Ok(())
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
-    if fs::read_to_string(path).ok().as_deref() == Some(text) {
+/// Writes a file, unless it is the same already.
+fn write(path: &Path, content: &[u8]) -> Result<()> {
+    if fs::read(path).ok().as_deref() == Some(content) {
         return Ok(());
     }
-    fs::write(path, text).with_context(|| format!("write {}", path.display()))
+    fs::write(path, content).with_context(|| format!("write {}", path.display()))
 }
 
 #[cfg(test)]
