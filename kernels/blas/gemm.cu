@@ -69,17 +69,18 @@ template <typename T> __device__ __forceinline__ void finish(const Shape &shape,
     write<T>(d, shape.d.operand.type, i * shape.d.row + j * shape.d.column, result);
 }
 
+// Whether D is C as it is: nothing is there to be read or written.
+template <typename T> __device__ __forceinline__ bool changes_nothing(const Shape &shape) {
+    return value<T>(shape.alpha) == zero<T>() && value<T>(shape.beta) == one<T>() && shape.c.operand.at == shape.d.operand.at;
+}
+
 template <typename T> __device__ __forceinline__ void gemm(const Shape &given) {
     constexpr unsigned DEPTH = sizeof(T) > 8 ? 8 : 16, PITCH = SIDE + 1;
     // As many operands as there are registers for are read at once.
     constexpr unsigned UNROLLED = sizeof(T) > 8 ? 1 : 4;
     __shared__ T tiles[2][DEPTH][PITCH];
-    {
-        const T alpha = value<T>(given.alpha), beta = value<T>(given.beta);
-        // Nothing is there to be read or written.
-        if (alpha == zero<T>() && beta == one<T>() && given.c.operand.at == given.d.operand.at)
-            return;
-    }
+    if (changes_nothing<T>(given))
+        return;
     const unsigned thread = threadIdx.x, across = thread % 16, down = thread / 16;
     const int64_t row_tiles = (given.m + SIDE - 1) / SIDE, all = row_tiles * ((given.n + SIDE - 1) / SIDE);
     for (size_t product = blockIdx.y; product < static_cast<size_t>(read_again(given).batches) * read_again(given).parts; product += gridDim.y) {
@@ -158,12 +159,8 @@ template <typename T> __device__ __forceinline__ void gemm(const Shape &given) {
 
 // Adds the parts of the depth.
 template <typename T> __device__ __forceinline__ void add(const Shape &given) {
-    {
-        const T alpha = value<T>(given.alpha), beta = value<T>(given.beta);
-        // Nothing is there to be read or written.
-        if (alpha == zero<T>() && beta == one<T>() && given.c.operand.at == given.d.operand.at)
-            return;
-    }
+    if (changes_nothing<T>(given))
+        return;
     const int64_t all = given.m * given.n;
     for (size_t batch = blockIdx.y; batch < read_again(given).batches; batch += gridDim.y) {
         FOR_EACH_ELEMENT(at, static_cast<size_t>(all)) {
