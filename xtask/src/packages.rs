@@ -1,6 +1,7 @@
 //! What published packages say of themselves.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use setup::run;
@@ -22,15 +23,56 @@ struct Package {
     readme: Option<String>,
     /// Empty for a package that is not published.
     publish: Option<Vec<String>>,
+    targets: Vec<Target>,
 }
 
-/// The packages of the workspace that are published.
-fn published() -> Vec<Package> {
+#[derive(Deserialize)]
+struct Target {
+    kind: Vec<String>,
+    src_path: PathBuf,
+    /// Whether a test program is linked of it.
+    test: bool,
+}
+
+/// The packages of the workspace.
+fn packages() -> Vec<Package> {
     let mut command = tools::cargo();
     command.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]);
     let text = run::capture(command.current_dir(tools::workspace())).expect("the workspace's metadata");
     let metadata: Metadata = serde_json::from_str(&text).expect("cargo's JSON");
-    metadata.packages.into_iter().filter(|package| package.publish.as_ref() != Some(&Vec::new())).collect()
+    metadata.packages
+}
+
+/// Those of them that are published.
+fn published() -> Vec<Package> {
+    packages().into_iter().filter(|package| package.publish.as_ref() != Some(&Vec::new())).collect()
+}
+
+/// Whether a source below the folder has unit tests.
+fn has_tests(folder: &Path) -> bool {
+    let entries = std::fs::read_dir(folder).expect("a folder with sources");
+    entries.map(|entry| entry.expect("an entry of it").path()).any(|path| {
+        if path.is_dir() {
+            return has_tests(&path);
+        }
+        let is_source = path.extension().is_some_and(|extension| extension == "rs");
+        is_source
+            && std::fs::read_to_string(&path).expect("a source").lines().any(|line| line.trim() == "#[test]")
+    })
+}
+
+#[test]
+fn a_test_program_is_linked_for_each_library_that_has_tests_and_for_no_other() {
+    let mut libraries = 0;
+    for package in packages() {
+        let is_library = |target: &&Target| target.kind.iter().any(|kind| kind == "lib" || kind == "rlib");
+        for library in package.targets.iter().filter(is_library) {
+            let folder = library.src_path.parent().expect("the folder of a source");
+            assert_eq!(library.test, has_tests(folder), "`test` below [lib] of {}", package.name);
+            libraries += 1;
+        }
+    }
+    assert!(libraries > 30, "{libraries}");
 }
 
 #[test]
