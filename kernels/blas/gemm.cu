@@ -3,7 +3,9 @@
 //
 // A workgroup computes 64 by 64 elements of D, a thread 4 by 4 of them. Both operands pass through LDS. Where D is small and the depth
 // large, several workgroups share the depth, and a second kernel adds what they have in order.
-#include "number.cuh"
+//
+// So are distances computed (`geam_ex`), which have other operations instead of multiplication and addition.
+#include "float8.cuh"
 
 constexpr unsigned THREADS = 256;
 constexpr unsigned SIDE = 64;
@@ -54,32 +56,74 @@ template <typename T> __device__ __forceinline__ bool wanted(const Shape &shape,
     return i < shape.m && j < shape.n && (shape.triangle == 0 || (shape.triangle == 1 ? i <= j : i >= j));
 }
 
+// What a product is made of.
+template <typename T> struct Products {
+    // Whether alpha = 0 and beta = 1 leave C as it is.
+    static constexpr bool KEEPS = true;
+    static __device__ __forceinline__ T none() { return zero<T>(); }
+    // What stands for elements beyond the matrices.
+    static __device__ __forceinline__ T beyond() { return zero<T>(); }
+    // An element of A or B as it is put together with others.
+    static __device__ __forceinline__ T operand(T, T x) { return x; }
+    static __device__ __forceinline__ T step(T sum, T left, T right) { return sum + left * right; }
+    static __device__ __forceinline__ T both(T sum, T other) { return sum + other; }
+    static __device__ __forceinline__ T scaled(T alpha, T sum) { return alpha * sum; }
+    static __device__ __forceinline__ T with_none(T result) { return result; }
+};
+
+// The operations of `geam_ex`: min(alpha * (A + B), beta * C) and the sum of min(alpha * A, alpha * B), plus beta * C. With a negative alpha,
+// operands change their signs. Of a number and NaN, the number is the lesser.
+template <typename T> __device__ __forceinline__ T signed_as(T alpha, T x) { return alpha < 0 ? -x : x; }
+template <typename T> struct MinPlus {
+    static constexpr bool KEEPS = false;
+    static __device__ __forceinline__ T none() { return static_cast<T>(INFINITY); }
+    static __device__ __forceinline__ T beyond() { return none(); }
+    static __device__ __forceinline__ T operand(T alpha, T x) { return signed_as(alpha, x); }
+    static __device__ __forceinline__ T step(T least, T left, T right) { return both(least, left + right); }
+    static __device__ __forceinline__ T both(T least, T other) { return fmin(least, other); }
+    // A and B are not read where alpha = 0.
+    static __device__ __forceinline__ T scaled(T alpha, T least) { return alpha == 0 ? T(0) : fabs(alpha) * least; }
+    static __device__ __forceinline__ T with_none(T result) { return both(result, 0); }
+};
+template <typename T> struct PlusMin {
+    static constexpr bool KEEPS = true;
+    static __device__ __forceinline__ T none() { return 0; }
+    static __device__ __forceinline__ T beyond() { return 0; }
+    static __device__ __forceinline__ T operand(T alpha, T x) { return signed_as(alpha, x); }
+    static __device__ __forceinline__ T step(T sum, T left, T right) { return both(sum, fmin(left, right)); }
+    static __device__ __forceinline__ T both(T sum, T other) { return sum + other; }
+    static __device__ __forceinline__ T scaled(T alpha, T sum) { return fabs(alpha) * sum; }
+    static __device__ __forceinline__ T with_none(T result) { return result; }
+};
+
 // Writes an element of D from its sum.
-template <typename T> __device__ __forceinline__ void finish(const Shape &shape, const void *c, void *d, int64_t i, int64_t j, T alpha, T sum, T beta) {
-    T result = alpha * sum;
+template <typename T, typename Of> __device__ __forceinline__ void finish(const Shape &shape, const void *c, void *d, int64_t i, int64_t j, T alpha, T sum, T beta) {
+    T result = Of::scaled(alpha, sum);
     // beta = 0 must not read C: it may hold anything, NaN included
     if (!(beta == zero<T>())) {
-        T old = read<T>(c, shape.c.operand.type, i * shape.c.row + j * shape.c.column);
+        T old = read_any<T>(c, shape.c.operand.type, i * shape.c.row + j * shape.c.column);
         if (shape.hermitian != 0 && i == j)
             old = Number<T>::real(old);
-        result = result + beta * old;
+        result = Of::both(result, beta * old);
+    } else {
+        result = Of::with_none(result);
     }
     if (shape.hermitian != 0 && i == j)
         result = Number<T>::real(result);
-    write<T>(d, shape.d.operand.type, i * shape.d.row + j * shape.d.column, result);
+    write_any<T>(d, shape.d.operand.type, i * shape.d.row + j * shape.d.column, result);
 }
 
 // Whether D is C as it is: nothing is there to be read or written.
-template <typename T> __device__ __forceinline__ bool changes_nothing(const Shape &shape) {
-    return value<T>(shape.alpha) == zero<T>() && value<T>(shape.beta) == one<T>() && shape.c.operand.at == shape.d.operand.at;
+template <typename T, typename Of> __device__ __forceinline__ bool changes_nothing(const Shape &shape) {
+    return Of::KEEPS && value<T>(shape.alpha) == zero<T>() && value<T>(shape.beta) == one<T>() && shape.c.operand.at == shape.d.operand.at;
 }
 
-template <typename T> __device__ __forceinline__ void gemm(const Shape &given) {
+template <typename T, typename Of> __device__ __forceinline__ void gemm(const Shape &given) {
     constexpr unsigned DEPTH = sizeof(T) > 8 ? 8 : 16, PITCH = SIDE + 1;
     // As many operands as there are registers for are read at once.
     constexpr unsigned UNROLLED = sizeof(T) > 8 ? 1 : 4;
     __shared__ T tiles[2][DEPTH][PITCH];
-    if (changes_nothing<T>(given))
+    if (changes_nothing<T, Of>(given))
         return;
     const unsigned thread = threadIdx.x, across = thread % 16, down = thread / 16;
     const int64_t row_tiles = (given.m + SIDE - 1) / SIDE, all = row_tiles * ((given.n + SIDE - 1) / SIDE);
@@ -89,7 +133,8 @@ template <typename T> __device__ __forceinline__ void gemm(const Shape &given) {
             const size_t batch = product / shape.parts;
             const unsigned part = static_cast<unsigned>(product - batch * shape.parts);
             // alpha = 0 must not read A and B.
-            const bool sums_wanted = !(value<T>(shape.alpha) == zero<T>());
+            const T factor = value<T>(shape.alpha);
+            const bool sums_wanted = !(factor == zero<T>());
             const void *a = sums_wanted ? shape.a.operand.of(batch) : nullptr, *b = sums_wanted ? shape.b.operand.of(batch) : nullptr;
             const int64_t tile_column = tile / row_tiles, row0 = (tile - tile_column * row_tiles) * SIDE, column0 = tile_column * SIDE;
             if (shape.triangle == 1 ? row0 > column0 : shape.triangle == 2 && row0 < column0)
@@ -104,7 +149,7 @@ template <typename T> __device__ __forceinline__ void gemm(const Shape &given) {
             T sums[EACH][EACH];
             for (unsigned i = 0; i < EACH; ++i)
                 for (unsigned j = 0; j < EACH; ++j)
-                    sums[i][j] = zero<T>();
+                    sums[i][j] = Of::none();
             if (!sums_wanted)
                 last = first;
 #pragma unroll 1
@@ -115,11 +160,11 @@ template <typename T> __device__ __forceinline__ void gemm(const Shape &given) {
                 for (unsigned i = 0; i < SIDE * DEPTH / THREADS; ++i) {
                     const unsigned at = thread + i * THREADS;
                     unsigned row = a_by_rows ? at % SIDE : at / DEPTH, deep = a_by_rows ? at / SIDE : at % DEPTH;
-                    tiles[0][deep][row] = row0 + row < shape.m && depth + deep < last ? element<T>(shape.a, a, row0 + row, depth + deep) : zero<T>();
+                    tiles[0][deep][row] = row0 + row < shape.m && depth + deep < last ? Of::operand(factor, element<T>(shape.a, a, row0 + row, depth + deep)) : Of::beyond();
                     row = b_by_columns ? at % SIDE : at / DEPTH, deep = b_by_columns ? at / SIDE : at % DEPTH;
-                    T x = zero<T>();
+                    T x = Of::beyond();
                     if (column0 + row < shape.n && depth + deep < last)
-                        x = read<T>(b, shape.b.operand.type, (depth + deep) * shape.b.row + (column0 + row) * shape.b.column);
+                        x = Of::operand(factor, read<T>(b, shape.b.operand.type, (depth + deep) * shape.b.row + (column0 + row) * shape.b.column));
                     tiles[1][deep][row] = shape.b.conjugate != 0 ? Number<T>::conj(x) : x;
                 }
                 __syncthreads();
@@ -133,7 +178,7 @@ template <typename T> __device__ __forceinline__ void gemm(const Shape &given) {
                     for (unsigned i = 0; i < EACH; ++i)
 #pragma unroll
                         for (unsigned j = 0; j < EACH; ++j)
-                            sums[i][j] = sums[i][j] + left[i] * right[j];
+                            sums[i][j] = Of::step(sums[i][j], left[i], right[j]);
                 }
                 __syncthreads();
             }
@@ -151,15 +196,15 @@ template <typename T> __device__ __forceinline__ void gemm(const Shape &given) {
                     if (to.partial != nullptr)
                         static_cast<T *>(to.partial)[(product * to.n + column) * to.m + row] = sums[i][j];
                     else
-                        finish<T>(to, c, d, row, column, alpha, sums[i][j], beta);
+                        finish<T, Of>(to, c, d, row, column, alpha, sums[i][j], beta);
                 }
         }
     }
 }
 
 // Adds the parts of the depth.
-template <typename T> __device__ __forceinline__ void add(const Shape &given) {
-    if (changes_nothing<T>(given))
+template <typename T, typename Of> __device__ __forceinline__ void add(const Shape &given) {
+    if (changes_nothing<T, Of>(given))
         return;
     const int64_t all = given.m * given.n;
     for (size_t batch = blockIdx.y; batch < read_again(given).batches; batch += gridDim.y) {
@@ -172,17 +217,21 @@ template <typename T> __device__ __forceinline__ void add(const Shape &given) {
                 continue;
             T sum = partial[at];
             for (unsigned part = 1; part < shape.parts; ++part)
-                sum = sum + partial[part * all + at];
-            finish<T>(shape, beta == zero<T>() ? nullptr : shape.c.operand.of(batch), shape.d.operand.of(batch), i, j, alpha, sum, beta);
+                sum = Of::both(sum, partial[part * all + at]);
+            finish<T, Of>(shape, beta == zero<T>() ? nullptr : shape.c.operand.of(batch), shape.d.operand.of(batch), i, j, alpha, sum, beta);
         }
     }
 }
 
-#define GEMM(T, NAME)                                                                                                   \
-    extern "C" __global__ __launch_bounds__(THREADS) void blas_gemm_##NAME(const Shape shape) { gemm<T>(shape); }         \
-    extern "C" __global__ __launch_bounds__(THREADS) void blas_gemm_add_##NAME(const Shape shape) { add<T>(shape); }
-GEMM(float, f32)
-GEMM(double, f64)
-GEMM(Complex<float>, c32)
-GEMM(Complex<double>, c64)
-GEMM(int, i32)
+#define GEMM(T, OF, NAME, TYPE)                                                                                         \
+    extern "C" __global__ __launch_bounds__(THREADS) void blas_##NAME##_##TYPE(const Shape shape) { gemm<T, OF<T>>(shape); } \
+    extern "C" __global__ __launch_bounds__(THREADS) void blas_##NAME##_add_##TYPE(const Shape shape) { add<T, OF<T>>(shape); }
+GEMM(float, Products, gemm, f32)
+GEMM(double, Products, gemm, f64)
+GEMM(Complex<float>, Products, gemm, c32)
+GEMM(Complex<double>, Products, gemm, c64)
+GEMM(int, Products, gemm, i32)
+GEMM(float, MinPlus, min_plus, f32)
+GEMM(double, MinPlus, min_plus, f64)
+GEMM(float, PlusMin, plus_min, f32)
+GEMM(double, PlusMin, plus_min, f64)

@@ -112,6 +112,13 @@ template <typename T> struct Dot {
     static __device__ __forceinline__ void put(const Reduced &by, size_t batch, Part part) { write<T>(by.result, by.result_type, batch, part); }
 };
 
+// Of vectors of f32, whose products f64 holds whole.
+struct WideDot : Dot<double> {
+    static __device__ __forceinline__ double of(const Reduced &, const Elements<double> &x, const Elements<double> &y, int64_t i) {
+        return static_cast<double>(read<float>(x.p, F32, i * x.step)) * read<float>(y.p, F32, i * y.step);
+    }
+};
+
 template <typename T> struct Asum {
     using Part = typename Number<T>::Real;
     static __device__ __forceinline__ Part none() { return 0; }
@@ -380,3 +387,5 @@ LEVEL1(float, f32)
 LEVEL1(double, f64)
 LEVEL1(Complex<float>, c32)
 LEVEL1(Complex<double>, c64)
+
+extern "C" __global__ __launch_bounds__(THREADS) void blas_dot_f32_f64(const Reduced by) { reduce<double, WideDot>(by); }

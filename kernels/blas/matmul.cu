@@ -39,5 +39,29 @@ BY_LANES(__nv_bfloat16, bf16)
 BY_LANES(int8_t, i8)
 #endif
 
+// 8-bit floats as the target multiplies them, those of A and those of B each of one format. Operands lie along the depth: `float8.cu` sees
+// to it.
+#if defined(__gfx942__)
+template <bool A_BF8, bool B_BF8> struct Pair {
+    uint8_t bits;
+};
+using F8F8 = Pair<false, false>;
+using F8BF8 = Pair<false, true>;
+using BF8F8 = Pair<true, false>;
+using BF8BF8 = Pair<true, true>;
+MFMA(F8F8, long, f32_32x32x16_fp8_fp8)
+MFMA(F8BF8, long, f32_32x32x16_fp8_bf8)
+MFMA(BF8F8, long, f32_32x32x16_bf8_fp8)
+MFMA(BF8BF8, long, f32_32x32x16_bf8_bf8)
+#define BY_PAIRS(T, NAME)                                                                                               \
+    MATMUL(T, NAME, tall, 64, 16, direct, true, true)                                                                   \
+    MATMUL(T, NAME, small, 32, 32, direct, true, true)                                                                  \
+    MATMUL(T, NAME, large, 64, 64, direct, true, true)
+BY_PAIRS(F8F8, f8_f8)
+BY_PAIRS(F8BF8, f8_bf8)
+BY_PAIRS(BF8F8, bf8_f8)
+BY_PAIRS(BF8BF8, bf8_bf8)
+#endif
+
 extern "C" __global__ __launch_bounds__(ADDERS) void blas_matmul_add_f32(const Shape shape) { add<float>(shape); }
 extern "C" __global__ __launch_bounds__(ADDERS) void blas_matmul_add_i32(const Shape shape) { add<int>(shape); }

@@ -1,7 +1,7 @@
 // A wave's tile of a product of matrices.
 #pragma once
 #include "../staging.cuh"
-#include "number.cuh"
+#include "float8.cuh"
 
 constexpr unsigned ADDERS = 256;
 
@@ -43,14 +43,14 @@ template <typename T> struct Epilogue {
         T x = alpha * sum;
         // beta = 0 must not read C: it may hold anything, NaN included
         if (beta != 0)
-            x += beta * read<T>(c, shape.c.type, column * shape.c_stride + row);
+            x += beta * read_any<T>(c, shape.c.type, column * shape.c_stride + row);
         if constexpr (std::is_same_v<T, float>) {
             if (shape.bias != nullptr)
                 x += read<float>(shape.bias, shape.bias_type, row);
             if (shape.activation != NONE)
                 x = activated(shape.activation, x);
         }
-        write<T>(d, shape.d.type, column * shape.d_stride + row, x);
+        write_any<T>(d, shape.d.type, column * shape.d_stride + row, x);
     }
 
     static __device__ __forceinline__ float activated(unsigned activation, float x) {
@@ -91,6 +91,11 @@ template <typename Number> __device__ __forceinline__ void write_four(void *d, u
             dwords[0] = type == F16 ? packed<__half>(x[0], x[1]) : packed<__nv_bfloat16>(x[0], x[1]);
             dwords[1] = type == F16 ? packed<__half>(x[2], x[3]) : packed<__nv_bfloat16>(x[2], x[3]);
             memcpy(static_cast<__half *>(d) + at, dwords, 8);
+            return;
+        }
+        if (type == F8 || type == BF8) {
+            for (unsigned i = 0; i < 4; ++i)
+                write_any<Number>(d, type, at + i, x[i]);
             return;
         }
     }

@@ -3,7 +3,7 @@
 #include "../common.cuh"
 
 // `Type` of crates/blas-on-kernels/src/args.rs.
-enum Type : unsigned { F32, F64, C32, C64, F16, BF16, I8, I32 };
+enum Type : unsigned { F32, F64, C32, C64, F16, BF16, I8, I32, F8, BF8 };
 
 template <typename R> struct Complex {
     using Real = R;
@@ -120,6 +120,8 @@ struct Memory {
         case BF16:
             return 2;
         case I8:
+        case F8:
+        case BF8:
             return 1;
         default:
             return 4;

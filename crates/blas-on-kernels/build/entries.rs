@@ -218,8 +218,17 @@ fn parameters(tokens: &[&str], element: &Element, form: Form, int: &str) -> Resu
             "solution" => {
                 out.push("algo", "rocblas_gemm_algo");
                 out.push("solution", "i32");
-                out.push("_flags", "u32");
+                out.push("flags", "u32");
                 out.field("solution", "Some((algo, solution))");
+                out.field("flags", "flags");
+            }
+            "composite" => {
+                out.push(name, "rocblas_computetype");
+                out.field(name, name);
+            }
+            "distance" => {
+                out.push(name, "rocblas_geam_ex_operation");
+                out.field(name, name);
             }
             "inverse" => {
                 out.push("_inverse", "*const c_void");

@@ -4,7 +4,8 @@ use std::ffi::c_void;
 
 use half::{bf16, f16};
 use rocblas_sys::{
-    rocblas_datatype, rocblas_diagonal, rocblas_fill, rocblas_gemm_algo, rocblas_operation, rocblas_side,
+    rocblas_computetype, rocblas_datatype, rocblas_diagonal, rocblas_fill, rocblas_geam_ex_operation,
+    rocblas_gemm_algo, rocblas_operation, rocblas_side,
 };
 
 /// Element types: `Type` of `kernels/blas/number.cuh`.
@@ -19,11 +20,24 @@ pub(crate) enum Type {
     BF16,
     I8,
     I32,
+    /// rocBLAS 6's 8-bit floats, which products have alone: of AMD's own formats, with 3 and with 2 bits of a significand.
+    F8,
+    BF8,
 }
 
 impl Type {
-    pub(crate) const ALL: [Self; 8] =
-        [Self::F32, Self::F64, Self::C32, Self::C64, Self::F16, Self::BF16, Self::I8, Self::I32];
+    pub(crate) const ALL: [Self; 10] = [
+        Self::F32,
+        Self::F64,
+        Self::C32,
+        Self::C64,
+        Self::F16,
+        Self::BF16,
+        Self::I8,
+        Self::I32,
+        Self::F8,
+        Self::BF8,
+    ];
 
     /// Nothing for a type that no operation here has.
     pub(crate) fn from(datatype: rocblas_datatype) -> Option<Self> {
@@ -36,6 +50,8 @@ impl Type {
             rocblas_datatype::rocblas_datatype_bf16_r => Self::BF16,
             rocblas_datatype::rocblas_datatype_i8_r => Self::I8,
             rocblas_datatype::rocblas_datatype_i32_r => Self::I32,
+            rocblas_datatype::rocblas_datatype_f8_r => Self::F8,
+            rocblas_datatype::rocblas_datatype_bf8_r => Self::BF8,
             _ => return None,
         })
     }
@@ -43,7 +59,7 @@ impl Type {
     /// Bytes of an element.
     pub(crate) fn size(self) -> usize {
         match self {
-            Self::I8 => 1,
+            Self::I8 | Self::F8 | Self::BF8 => 1,
             Self::F16 | Self::BF16 => 2,
             Self::F32 | Self::I32 => 4,
             Self::F64 | Self::C32 => 8,
@@ -95,7 +111,7 @@ impl Scalar {
         Self { at, kind }
     }
 
-    /// Its parts, from host memory.
+    /// Its parts, from host memory; nothing of a type that no number of a caller has.
     ///
     /// # Safety
     /// `at` is valid for reading its type.
@@ -118,6 +134,7 @@ impl Scalar {
                 Type::BF16 => (at.cast::<bf16>().read_unaligned().into(), 0.0),
                 Type::I8 => (at.cast::<i8>().read_unaligned().into(), 0.0),
                 Type::I32 => (at.cast::<i32>().read_unaligned().into(), 0.0),
+                Type::F8 | Type::BF8 => return None,
             })
         }
     }
@@ -171,6 +188,10 @@ pub(crate) struct Args {
     /// Results that are indices have 64 bits.
     pub(crate) wide: bool,
     pub(crate) compute: Option<Type>,
+    /// What 8-bit floats are computed in, and which of them operands are rounded to.
+    pub(crate) composite: rocblas_computetype,
+    pub(crate) distance: rocblas_geam_ex_operation,
+    pub(crate) flags: u32,
     pub(crate) solution: Option<(rocblas_gemm_algo, i32)>,
 }
 
@@ -202,6 +223,9 @@ impl Args {
             result: scalar,
             wide: false,
             compute: kind,
+            composite: rocblas_computetype::rocblas_compute_type_f32,
+            distance: rocblas_geam_ex_operation::rocblas_geam_ex_operation_min_plus,
+            flags: 0,
             solution: None,
         }
     }

@@ -38,25 +38,40 @@ pub(crate) enum Class {
     Dot,
 }
 
+/// The instructions of a processor for products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Instructions {
+    pub(crate) class: Class,
+    /// Whether there are some for 8-bit floats in the formats that rocBLAS 6 has. Those of gfx950 and gfx12 have others, which lack some of
+    /// their numbers.
+    pub(crate) f8: bool,
+}
+
+const fn has(class: Class) -> Instructions {
+    Instructions { class, f8: false }
+}
+
 // NEW-TARGET: its row.
-const CLASSES: &[(&str, Class)] = &[
-    ("gfx90a", Class::Mfma),
-    ("gfx942", Class::Mfma),
-    ("gfx950", Class::Mfma),
-    ("gfx1030", Class::Dot),
-    ("gfx1100", Class::Wmma),
-    ("gfx1151", Class::Wmma),
-    ("gfx1200", Class::Wmma),
-    ("gfx1201", Class::Wmma),
+const PROCESSORS: &[(&str, Instructions)] = &[
+    ("gfx90a", has(Class::Mfma)),
+    ("gfx942", Instructions { f8: true, ..has(Class::Mfma) }),
+    ("gfx950", has(Class::Mfma)),
+    ("gfx1030", has(Class::Dot)),
+    ("gfx1100", has(Class::Wmma)),
+    ("gfx1151", has(Class::Wmma)),
+    ("gfx1200", has(Class::Wmma)),
+    ("gfx1201", has(Class::Wmma)),
 ];
+
+impl Instructions {
+    /// Nothing for a processor that is not among those that builds are for.
+    pub(crate) fn of(processor: &str) -> Option<Self> {
+        PROCESSORS.iter().find(|row| row.0 == processor).map(|row| row.1)
+    }
+}
 
 impl Class {
     pub(crate) const ALL: [Self; 3] = [Self::Mfma, Self::Wmma, Self::Dot];
-
-    /// Nothing for a processor that is not among those that builds are for.
-    pub(crate) fn of(processor: &str) -> Option<Self> {
-        CLASSES.iter().find(|row| row.0 == processor).map(|row| row.1)
-    }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -88,7 +103,7 @@ pub(crate) struct Gpu {
     pub(crate) compute_units: u32,
     target: TargetId,
     /// Nothing if there are no products of `kernels/blas/matmul.cu` for it.
-    pub(crate) class: Option<Class>,
+    pub(crate) instructions: Option<Instructions>,
     functions: RwLock<HashMap<(usize, &'static str), Function>>,
     modules: Mutex<HashMap<usize, Module>>,
 }
@@ -134,7 +149,7 @@ impl Gpu {
             hip,
             device,
             compute_units: u32::try_from(properties.multiProcessorCount).unwrap_or(1).max(1),
-            class: Class::of(&target.processor),
+            instructions: Instructions::of(&target.processor),
             target,
             functions: RwLock::default(),
             modules: Mutex::default(),

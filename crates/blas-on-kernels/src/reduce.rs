@@ -27,16 +27,23 @@ struct Reduced {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Operation {
-    Dot { conjugate: bool },
+    Dot {
+        conjugate: bool,
+    },
+    /// Of vectors of f32, in f64.
+    WideDot,
     Nrm2,
     Asum,
-    Search { least: bool },
+    Search {
+        least: bool,
+    },
 }
 
 impl Operation {
     fn kernel(self, compute: Type) -> Result<&'static str> {
         match self {
             Self::Dot { .. } => kernel!("dot", compute),
+            Self::WideDot => Ok("blas_dot_f32_f64"),
             Self::Nrm2 => kernel!("nrm2", compute),
             Self::Asum => kernel!("asum", compute),
             Self::Search { .. } => kernel!("search", compute),
@@ -46,7 +53,7 @@ impl Operation {
     /// Bytes of what a workgroup has: `Part` there.
     fn part(self, compute: Type) -> usize {
         match self {
-            Self::Dot { .. } => compute.size(),
+            Self::Dot { .. } | Self::WideDot => compute.size(),
             Self::Nrm2 if compute.real() == Type::F64 => 24,
             Self::Nrm2 => 8,
             Self::Asum => compute.real().size(),
@@ -61,8 +68,10 @@ const LEAST: i64 = 4096;
 const MOST_PARTS: i64 = 512;
 
 fn reduce(call: &mut Call<'_>, args: &Args, operation: Operation) -> Result {
-    let is_dot = matches!(operation, Operation::Dot { .. });
     let kinds = [args.x.kind, args.y.kind];
+    let is_dot = matches!(operation, Operation::Dot { .. });
+    let wide = [args.compute, args.result.kind] == [Some(Type::F64); 2] && kinds == [Some(Type::F32); 2];
+    let operation = if is_dot && wide { Operation::WideDot } else { operation };
     // The length of complex vectors may be called one that is computed in real numbers.
     let args = match (operation, args.x.kind) {
         (Operation::Nrm2, Some(kind)) if args.compute == Some(kind.compute().real()) => {
@@ -70,10 +79,13 @@ fn reduce(call: &mut Call<'_>, args: &Args, operation: Operation) -> Result {
         }
         _ => args,
     };
-    let compute = compute(args, if is_dot { &kinds } else { &kinds[..1] })?;
+    let compute = match operation {
+        Operation::WideDot => Type::F64,
+        _ => compute(args, if is_dot { &kinds } else { &kinds[..1] })?,
+    };
     let result = args.result.kind.ok_or(INVALID_VALUE)?;
     match operation {
-        Operation::Search { .. } => {}
+        Operation::Search { .. } | Operation::WideDot => {}
         Operation::Dot { .. } if result.compute() == compute => {}
         Operation::Nrm2 | Operation::Asum if result.compute() == compute.real() => {}
         _ => return Err(NOT_IMPLEMENTED),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::args::Type;
 use crate::gemm::tuning::{Choice, Problem, type_name};
 use crate::gemm::{TYPES, Tile, Way};
-use crate::gpu::Class;
+use crate::gpu::Instructions;
 
 /// A tile's number and the parts, of all products from now on; 0 leaves the choice to the table.
 static FORCED: AtomicU32 = AtomicU32::new(0);
@@ -27,7 +27,7 @@ pub struct Family {
 
 /// The families of a processor; none if it has none of these kernels. bf16 has kernels like those of f16, and is not among them.
 pub fn families(processor: &str) -> Vec<Family> {
-    let Some(class) = Class::of(processor) else { return Vec::new() };
+    let Some(Instructions { class, .. }) = Instructions::of(processor) else { return Vec::new() };
     let mut families = Vec::new();
     for kind in TYPES.into_iter().filter(|kind| *kind != Type::BF16) {
         for (way, across) in

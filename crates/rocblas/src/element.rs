@@ -314,13 +314,38 @@ pub struct F8(pub u8);
 pub struct Bf8(pub u8);
 
 /// [`F8`] and [`Bf8`].
-pub trait Float8: Element {}
+pub trait Float8: Float8Input + Float8Output {}
 impl Float8 for F8 {}
 impl Float8 for Bf8 {}
 
-/// What products of [`Float8`] go to: [`F8`], [`Bf8`], `f16` and `f32`.
+/// What [`gemm_f8`](crate::Blas::gemm_f8) multiplies: [`F8`] and [`Bf8`] as they are, `f16` and `f32` rounded to them. The trait cannot be
+/// implemented elsewhere.
+pub trait Float8Input: Element {}
+impl Float8Input for F8 {}
+impl Float8Input for Bf8 {}
+impl Float8Input for f16 {}
+impl Float8Input for f32 {}
+
+/// What the products go to: [`F8`], [`Bf8`], `f16` and `f32`. The trait cannot be implemented elsewhere.
 pub trait Float8Output: Element {}
 impl Float8Output for F8 {}
 impl Float8Output for Bf8 {}
 impl Float8Output for f16 {}
 impl Float8Output for f32 {}
+
+/// What operands are multiplied as by [`gemm_f8`](crate::Blas::gemm_f8). Products are added in `f32`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Float8Compute {
+    /// What they are: [`F8`] or [`Bf8`].
+    #[default]
+    F32,
+    /// `A` and `B` are rounded to [`F8`].
+    F8F8,
+    /// `A` is rounded to [`F8`], `B` to [`Bf8`].
+    F8Bf8,
+    /// `A` is rounded to [`Bf8`], `B` to [`F8`].
+    Bf8F8,
+    /// `A` and `B` are rounded to [`Bf8`].
+    Bf8Bf8,
+}

@@ -197,8 +197,11 @@ impl Blas {
         })
     }
 
-    /// Distances over what lies between: `D[i, j]` is the least of all `alpha A[i, k] + beta B[k, j]` and of `C[i, j]`, or the like
-    /// (`rocblas_geam_ex`). Which types there are, the library says.
+    /// Distances over what lies between: `D[i, j]` is the least of all `alpha (A[i, k] + B[k, j])` and of `beta C[i, j]`, or the sum of all
+    /// lesser ones of `alpha A[i, k]` and `alpha B[k, j]`, and of `beta C[i, j]` (`rocblas_geam_ex`). Which types there are, the library says:
+    /// `f16`, `f32` and `f64`.
+    ///
+    /// `beta` is zero unless it is set, and zero is what takes part then: the least of it and sums that are positive is zero.
     #[doc(alias = "rocblas_geam_ex")]
     pub fn geam_ex<'b, T: One>(
         &'b self,
@@ -226,9 +229,7 @@ impl Blas {
                 Distance::PlusMin => rocblas_geam_ex_operation::rocblas_geam_ex_operation_plus_min,
             };
             let operands = (session.read(&a)?, session.read(&b)?, session.read(&c)?, session.write(&mut d)?);
-            session.update(&alpha, &beta, &[plan.m, plan.n, plan.k], |call, (alpha, beta)| {
-                // Each factor stays with its matrix.
-                let scalars = if plan.flip { (beta, alpha) } else { (alpha, beta) };
+            session.update(&alpha, &beta, &[plan.m, plan.n, plan.k], |call, scalars| {
                 let product = product(&plan, operands, scalars, None, GemmFlags::default());
                 // SAFETY: the operands are registered on the stream, and are matrices that fit each other.
                 unsafe { f::geam_ex(call, &product, T::DATATYPE, operation) }

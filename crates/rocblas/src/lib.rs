@@ -72,14 +72,14 @@ mod view;
 pub use arrays::{DeviceArray, DeviceMatrix, DeviceVector};
 pub use blas::{Blas, MathMode, PerformanceMetric};
 pub use element::{
-    AxpyScalar, Bf8, Complex, Compute, DotScalar, Element, F8, Float8, Float8Output, GemmInput, GemvInput,
-    One, Real, Scalar,
+    AxpyScalar, Bf8, Complex, Compute, DotScalar, Element, F8, Float8, Float8Compute, Float8Input,
+    Float8Output, GemmInput, GemvInput, One, Real, Scalar,
 };
 pub use error::{Error, Result};
 pub use extensions::Distance;
 pub use layout::{BandLayout, Batch, Layout, LayoutError, MatrixLayout, Order, PackedLayout, VectorLayout};
 pub use level1::{ModifiedRotation, Rotation};
-pub use level3::{Gemm, GemmFlags};
+pub use level3::{Gemm, GemmF8, GemmFlags};
 pub use library::{Choice, Library};
 pub use num_complex::{Complex32, Complex64};
 pub use operation::{Reduction, Scaled, Search, Update};

@@ -7,7 +7,7 @@ use super::tuning::{Choice, Problem};
 use super::{Matrix, Product, Structure};
 use crate::args::Type;
 use crate::call::{Call, DeviceOperand, Factor, NOT_IMPLEMENTED, Result};
-use crate::gpu::Class;
+use crate::gpu::{Class, Instructions};
 use crate::modules;
 use crate::vector::THREADS;
 
@@ -124,6 +124,9 @@ pub enum Activation {
 /// The types whose matrices are multiplied so.
 pub(crate) const TYPES: [Type; 4] = [Type::F32, Type::F16, Type::BF16, Type::I8];
 
+/// The types of A and of B where a device has instructions for them; their kernels are of one way alone.
+const FLOATS8: [Type; 2] = [Type::F8, Type::BF8];
+
 /// A kernel's name.
 pub(crate) fn kernel(kind: Type, tile: Tile, way: Way) -> Option<&'static str> {
     macro_rules! names {
@@ -145,6 +148,23 @@ pub(crate) fn kernel(kind: Type, tile: Tile, way: Way) -> Option<&'static str> {
         };
     }
     Some(names!(F32 "f32", F16 "f16", BF16 "bf16", I8 "i8"))
+}
+
+/// The kernel for 8-bit floats of A and of B. Both operands lie along the depth.
+pub(crate) fn kernel_of_f8([a, b]: [Type; 2], tile: Tile) -> Option<&'static str> {
+    macro_rules! names {
+        ($($a:ident $b:ident $name:literal),+) => {
+            match (a, b, tile) {
+                $(
+                    (Type::$a, Type::$b, Tile::Tall) => concat!("blas_matmul_", $name, "_tall_direct"),
+                    (Type::$a, Type::$b, Tile::Small) => concat!("blas_matmul_", $name, "_small_direct"),
+                    (Type::$a, Type::$b, Tile::Large) => concat!("blas_matmul_", $name, "_large_direct"),
+                )+
+                _ => return None,
+            }
+        };
+    }
+    Some(names!(F8 F8 "f8_f8", F8 BF8 "f8_bf8", BF8 F8 "bf8_f8", BF8 BF8 "bf8_bf8"))
 }
 
 /// Rows and the most columns of what a wave computes without matrix instructions: `THIN` of `kernels/blas/matmul.cuh`.
@@ -183,7 +203,7 @@ struct Shape {
 /// Sizes and distances that the kernels count in 32 bits.
 const MOST: i64 = 1 << 31;
 /// `LARGEST_NEAR_STRIDE` of `kernels/staging.cuh`.
-const MOST_NEAR: i64 = 1 << 22;
+pub(super) const MOST_NEAR: i64 = 1 << 22;
 /// The most workgroups in a grid's second and third dimension.
 const MOST_GRID: u32 = 65_535;
 /// Workgroups share the depth in multiples of this: how deep the deepest kernel's blocks are.
@@ -198,15 +218,20 @@ const MOST_PARTIAL: usize = 64 << 20;
 /// A product that these kernels compute.
 pub(super) struct Matmul {
     shape: Shape,
-    kind: Type,
+    /// The types of A and B.
+    kinds: [Type; 2],
     way: Way,
     class: Class,
 }
 
 impl Matmul {
     /// Nothing if they do not have it: they know real matrices without structure, of which D lies by columns.
-    pub(super) fn of(product: &Product, epilogue: &Epilogue, class: Option<Class>) -> Option<Self> {
-        let class = class?;
+    pub(super) fn of(
+        product: &Product,
+        epilogue: &Epilogue,
+        instructions: Option<Instructions>,
+    ) -> Option<Self> {
+        let Instructions { class, f8 } = instructions?;
         let Product { m, n, k, a, b, c, d, batches, .. } = *product;
         if product.triangle != 0 || product.hermitian != 0 || batches > MOST_GRID {
             return None;
@@ -215,13 +240,16 @@ impl Matmul {
             return None;
         }
         let is = |matrix: &Matrix, kind: Type| matrix.operand.kind == kind as u32;
-        let kind = TYPES.into_iter().find(|kind| is(&a, *kind))?;
+        let floats: &[Type] = if f8 { &FLOATS8 } else { &[] };
+        let kind_of = |matrix: &Matrix| TYPES.iter().chain(floats).copied().find(|kind| is(matrix, *kind));
+        let kinds @ [kind, other] = [kind_of(&a)?, kind_of(&b)?];
         let results: &[Type] = match kind {
             Type::I8 => &[Type::I32],
-            _ => &[Type::F32, Type::F16, Type::BF16],
+            _ => &[Type::F32, Type::F16, Type::BF16, Type::F8, Type::BF8],
         };
+        let go_together = kind == other || kinds.iter().all(|kind| FLOATS8.contains(kind));
         let same = c.operand.at.is_null() || c.operand.kind == d.operand.kind;
-        if !is(&b, kind) || !same || !results.iter().any(|kind| is(&d, *kind)) {
+        if !go_together || !same || !results.iter().any(|kind| is(&d, *kind)) {
             return None;
         }
         if [&a, &b].iter().any(|matrix| matrix.structure != Structure::General) || d.steps[0] != 1 {
@@ -254,7 +282,10 @@ impl Matmul {
             activation: epilogue.activation as u32,
         };
         let way = Way::of(class, kind, [a_across, b_across]);
-        let matmul = Self { shape, kind, way, class };
+        if FLOATS8.contains(&kind) && way != Way::Direct {
+            return None;
+        }
+        let matmul = Self { shape, kinds, way, class };
         // Every tile's grid is within what a device takes.
         let fewest = way.tiles(class, kind).iter().map(|tile| tile.sides(way, class)[1]).min()?;
         (matmul.shape.sizes[1].div_ceil(fewest) <= MOST_GRID).then_some(matmul)
@@ -263,7 +294,7 @@ impl Matmul {
     fn problem(&self) -> Problem {
         Problem {
             class: self.class,
-            kind: self.kind,
+            kind: self.kinds[0],
             way: self.way,
             sizes: self.shape.sizes,
             batches: self.shape.batches,
@@ -272,7 +303,9 @@ impl Matmul {
 
     /// Between kernels for a few columns there is no choice.
     fn is_thin(&self) -> bool {
-        !self.class.has_instructions(self.kind) && self.shape.sizes[1] <= THIN && self.shape.across == [0, 0]
+        !self.class.has_instructions(self.kinds[0])
+            && self.shape.sizes[1] <= THIN
+            && self.shape.across == [0, 0]
     }
 
     /// The kernel, the rows and columns of its tiles, and how many waves should share the depth.
@@ -281,13 +314,17 @@ impl Matmul {
             let waves = u64::from(self.shape.sizes[0].div_ceil(THIN)) * u64::from(self.shape.batches);
             let parts = WAVES_EACH * u64::from(compute_units) / waves;
             return Some((
-                thin_kernel(self.kind)?,
+                thin_kernel(self.kinds[0])?,
                 [THIN; 2],
                 parts.min(u64::from(self.shape.sizes[2] / 1024)) as u32,
             ));
         }
         let Choice { tile, parts } = self.problem().choice(compute_units);
-        Some((kernel(self.kind, tile, self.way)?, tile.sides(self.way, self.class), parts))
+        let kernel = match self.kinds {
+            [Type::F8 | Type::BF8, _] => kernel_of_f8(self.kinds, tile),
+            [kind, _] => kernel(kind, tile, self.way),
+        };
+        Some((kernel?, tile.sides(self.way, self.class), parts))
     }
 
     pub(super) fn enqueue(mut self, call: &mut Call<'_>) -> Result {
@@ -305,7 +342,7 @@ impl Matmul {
         if self.shape.partial.is_null() {
             return Ok(());
         }
-        let add = if self.kind == Type::I8 { "blas_matmul_add_i32" } else { "blas_matmul_add_f32" };
+        let add = if self.kinds[0] == Type::I8 { "blas_matmul_add_i32" } else { "blas_matmul_add_f32" };
         let grid = [m.div_ceil(THREADS * ADDED), n, self.shape.batches];
         call.launch(&modules::MATMUL, add, grid, THREADS, &self.shape)?;
         // What is enqueued from now on may use the same memory.

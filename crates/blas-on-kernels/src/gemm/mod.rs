@@ -1,10 +1,14 @@
 //! Products of matrices.
 
+mod distance;
+mod float8;
 mod matmul;
 pub(crate) mod tuning;
 
 use rocblas_sys::{rocblas_gemm_algo, rocblas_operation};
 
+pub(crate) use self::distance::geam_ex;
+pub(crate) use self::float8::gemm_ex3;
 pub use self::matmul::Activation;
 pub(crate) use self::matmul::{Epilogue, TYPES, Tile, Way};
 use crate::args::{Args, Operand, Scalar, Type};
@@ -146,16 +150,20 @@ impl Call<'_> {
     /// # Errors
     /// `rocblas_status_not_implemented` if something does, and only the kernels that know no epilogue compute the product.
     fn fused_product(&mut self, compute: Type, product: &Product, epilogue: &Epilogue) -> Result {
-        if let Some(matmul) = matmul::Matmul::of(product, epilogue, self.gpu.class) {
+        if let Some(matmul) = matmul::Matmul::of(product, epilogue, self.gpu.instructions) {
             return matmul.enqueue(self);
         }
         if !epilogue.is_none() {
             return Err(NOT_IMPLEMENTED);
         }
+        self.tiles(kernels(compute)?, compute, product)
+    }
+
+    /// Enqueues what `kernels/blas/gemm.cu` has for all matrices: a kernel, and what adds its parts.
+    fn tiles(&mut self, [kernel, add]: [&'static str; 2], compute: Type, product: &Product) -> Result {
         let tiles = ((product.m - 1) / SIDE + 1).saturating_mul((product.n - 1) / SIDE + 1);
         let parts = self.parts(compute, product, tiles);
         let mut product = *product;
-        let [kernel, add] = kernels(compute)?;
         let taken = self.taken;
         if let Some((parts, bytes)) = parts {
             let [partial] = self.workspace([bytes])?;
@@ -205,6 +213,7 @@ fn types(args: &Args) -> Result<Type> {
         Type::F16 => all_of(Type::F16),
         Type::F32 => a == b && c == d && [a, c].iter().all(|kind| kind.compute() == Type::F32),
         Type::I32 => a == Type::I8 && b == Type::I8 && c == Type::I32 && d == Type::I32,
+        Type::F8 | Type::BF8 => false,
         other => all_of(other),
     };
     if known { Ok(compute) } else { Err(NOT_IMPLEMENTED) }
@@ -235,35 +244,68 @@ pub(crate) fn fused_gemm_ex(call: &mut Call<'_>, args: &Args, epilogue: &Epilogu
 }
 
 fn multiply(call: &mut Call<'_>, args: &Args, epilogue: &Epilogue) -> Result {
-    let &Args { m, n, k, trans_a, trans_b, a, b, c, d, form, .. } = args;
+    match checked(call, args, types, epilogue)? {
+        Some(Checked { compute, product }) => call.fused_product(compute, &product, epilogue),
+        None => Ok(()),
+    }
+}
+
+/// A product whose arguments are in order.
+struct Checked {
+    compute: Type,
+    product: Product,
+}
+
+/// Checks a product, for which `types` says what it is computed in. Nothing where there is nothing to do.
+fn checked(
+    call: &mut Call<'_>,
+    args: &Args,
+    types: impl FnOnce(&Args) -> Result<Type>,
+    epilogue: &Epilogue,
+) -> Result<Option<Checked>> {
+    let &Args { m, n, k, c, d, .. } = args;
+    shapes(args)?;
+    let compute = types(args)?;
+    if m == 0 || n == 0 || args.batch == 0 {
+        return Ok(None);
+    }
+    let beta = call.factor(args.beta)?;
+    let alpha = if k == 0 { Factor::of(0.0) } else { call.factor(args.alpha)? };
+    same_place(&c, &d)?;
+    if c.at == d.at && beta.is(1.0) && alpha.is(0.0) && epilogue.is_none() {
+        return Ok(None);
+    }
+    call.operands([alpha, beta], |factors| all_there(factors, [&args.a, &args.b, &c, &d]))?;
+    Ok(Some(Checked { compute, product: product(args, [alpha, beta])? }))
+}
+
+/// Checks operations and sizes.
+fn shapes(args: &Args) -> Result {
+    let &Args { m, n, k, trans_a, trans_b, a, b, c, d, .. } = args;
     operation(trans_a)?;
     operation(trans_b)?;
     sizes(m >= 0 && n >= 0 && k >= 0 && args.batch >= 0)?;
     sizes(a.step >= stored(trans_a, m, k)[0] && b.step >= stored(trans_b, k, n)[0])?;
-    sizes(c.step >= m && d.step >= m)?;
-    let compute = types(args)?;
-    if m == 0 || n == 0 || args.batch == 0 {
-        return Ok(());
-    }
-    let beta = call.factor(args.beta)?;
-    let alpha = if k == 0 { Factor::of(0.0) } else { call.factor(args.alpha)? };
+    sizes(c.step >= m && d.step >= m)
+}
+
+/// Where D takes C's place, it has its shape.
+fn same_place(c: &Operand, d: &Operand) -> Result {
     let same = c.at == d.at;
     sizes(!same || c.step == d.step)?;
-    if same && c.stride != d.stride {
-        return Err(INVALID_VALUE);
-    }
-    if same && beta.is(1.0) && alpha.is(0.0) && epilogue.is_none() {
-        return Ok(());
-    }
-    call.operands([alpha, beta], |factors| all_there(factors, [&a, &b, &c, &d]))?;
+    if same && c.stride != d.stride { Err(INVALID_VALUE) } else { Ok(()) }
+}
+
+/// The product of the arguments, which are in order.
+fn product(args: &Args, [alpha, beta]: [Factor; 2]) -> Result<Product> {
     let matrix = |operand: &Operand, operation| {
-        Ok(Matrix::stored(DeviceOperand::new(operand, form)?, operand.step).op(operation))
+        Ok(Matrix::stored(DeviceOperand::new(operand, args.form)?, operand.step).op(operation))
     };
     let none = rocblas_operation::rocblas_operation_none;
-    let operands = [matrix(&a, trans_a)?, matrix(&b, trans_b)?];
-    let mut product = Product::new([m, n, k], alpha, operands, beta, matrix(&c, none)?, batches(args)?);
-    product.d = matrix(&d, none)?;
-    call.fused_product(compute, &product, epilogue)
+    let operands = [matrix(&args.a, args.trans_a)?, matrix(&args.b, args.trans_b)?];
+    let size = [args.m, args.n, args.k];
+    let product = Product::new(size, alpha, operands, beta, matrix(&args.c, none)?, batches(args)?);
+    Ok(Product { d: matrix(&args.d, none)?, ..product })
 }
 
 /// Whether the operands of D = alpha * A * B + beta * C are there as far as they are used.

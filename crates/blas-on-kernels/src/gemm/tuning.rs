@@ -44,8 +44,10 @@ impl Problem {
             return forced;
         }
         static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| parse(TEXT).unwrap_or_default());
+        // Instructions for 8-bit floats take as much as those for integers do.
+        let kind = if matches!(self.kind, Type::F8 | Type::BF8) { Type::I8 } else { self.kind };
         let fits = |row: &&Row| {
-            (row.class, row.kind, row.way) == (self.class, self.kind, self.way)
+            (row.class, row.kind, row.way) == (self.class, kind, self.way)
                 && row.most.iter().zip(self.sizes).all(|(most, size)| size <= *most)
         };
         let Some(row) = ROWS.iter().find(fits) else { return self.estimate(compute_units) };
@@ -114,8 +116,9 @@ fn row(line: &str) -> Option<Row> {
 mod tests {
     use std::collections::HashSet;
 
-    use super::super::matmul::{kernel, thin_kernel};
+    use super::super::matmul::{kernel, kernel_of_f8, thin_kernel};
     use super::*;
+    use crate::gpu::Instructions;
     use crate::modules;
 
     /// The ways that a class reads operands of a type in.
@@ -131,7 +134,9 @@ mod tests {
             assert!(ways(class, kind).contains(&way), "{class:?} {kind:?} {way:?}");
             let name = kernel(kind, choice.tile, way).unwrap();
             let targets = modules::MATMUL.code_objects.iter().map(|object| object.target_id().unwrap());
-            let is_compiled = targets.into_iter().any(|target| Class::of(&target.processor) == Some(class));
+            let is_compiled = targets
+                .into_iter()
+                .any(|target| Instructions::of(&target.processor).is_some_and(|has| has.class == class));
             assert!(!is_compiled || modules::MATMUL.kernels.contains(&name), "{name}");
         }
     }
@@ -153,7 +158,8 @@ mod tests {
     fn every_target_has_the_kernels_of_its_class() {
         for embedded in modules::MATMUL.code_objects {
             let target = embedded.target_id().unwrap();
-            let class = Class::of(&target.processor).unwrap_or_else(|| panic!("{target} has no class"));
+            let Instructions { class, f8 } =
+                Instructions::of(&target.processor).unwrap_or_else(|| panic!("{target} has no class"));
             let object = code_object::CodeObject::parse(embedded.bytes).unwrap();
             let found: HashSet<&str> = object.kernels().iter().map(|kernel| kernel.name.as_str()).collect();
             for kind in TYPES {
@@ -164,6 +170,12 @@ mod tests {
                         let name = kernel(kind, *tile, *way).unwrap();
                         assert!(found.contains(name), "{name} for {target}");
                     }
+                }
+            }
+            for kinds in [Type::F8, Type::BF8].iter().flat_map(|a| [[*a, Type::F8], [*a, Type::BF8]]) {
+                for tile in Tile::ALL {
+                    let name = kernel_of_f8(kinds, tile).unwrap();
+                    assert_eq!(found.contains(name), f8, "{name} for {target}");
                 }
             }
             for kernel in object.kernels() {

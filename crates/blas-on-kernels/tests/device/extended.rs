@@ -1,9 +1,9 @@
 //! Functions of vectors whose types are arguments, and those whose names have two types.
 
 use half::{bf16, f16};
-use rocblas_sys::rocblas_datatype;
+use rocblas_sys::{rocblas_datatype, rocblas_status};
 
-use crate::common::{Blas, Random, SUCCESS, call, form};
+use crate::common::{Blas, Form, Random, SUCCESS, call, form};
 use crate::level1::{Numbers, Results, SIZES, STEPS, compare};
 use crate::model::{Element, ONE, Sum, Z, ZERO, check, z};
 
@@ -85,6 +85,48 @@ extended! {
     vectors_of_bf16_by_type: bf16, BF16, f32, F32, bf16, BF16;
     vectors_of_complex_f32_by_type: [f32; 2], C32, [f32; 2], C32, f32, F32;
     vectors_of_complex_f64_by_type: [f64; 2], C64, [f64; 2], C64, f64, F64;
+}
+
+/// Vectors of f32 whose products are added in f64.
+#[test]
+fn dot_products_of_f32_are_computed_in_f64() {
+    let blas = Blas::new();
+    let mut random = Random::new(44);
+    for number in 0..16 {
+        let (form, on_device) = form(number / 2);
+        blas.on_device(on_device);
+        // Long enough for several workgroups.
+        let n = if number > 13 { 9001 } else { random.one_of(&SIZES) };
+        let (batch, step_x, step_y) = (form.batch(), random.one_of(&STEPS), random.one_of(&STEPS));
+        let mut vectors = |step| {
+            let mut vectors = random.vectors::<f32>(batch, n, step);
+            // All digits of f32, so that it could not hold the products.
+            vectors.iter_mut().for_each(|x| (0..n).for_each(|i| x.set(i, z(x.at(i).re / 3.0))));
+            vectors
+        };
+        let (x, y) = (vectors(step_x), vectors(step_y));
+        let [on_x, on_y] = [&x, &y].map(|vectors| blas.vectors(form, vectors));
+        let mut dots = Results::new(&blas, batch, f64::NAN, on_device);
+        let status = if number % 2 == 0 {
+            call!(blas, form, [rocblas_dot_ex rocblas_dot_ex_64 rocblas_dot_batched_ex rocblas_dot_batched_ex_64 rocblas_dot_strided_batched_ex rocblas_dot_strided_batched_ex_64]; s n, e on_x, F32, step_x, e on_y, F32, step_y, b batch, v dots.pointer(), v F64, v F64,)
+        } else {
+            call!(blas, form, [rocblas_dotc_ex rocblas_dotc_ex_64 rocblas_dotc_batched_ex rocblas_dotc_batched_ex_64 rocblas_dotc_strided_batched_ex rocblas_dotc_strided_batched_ex_64]; s n, e on_x, F32, step_x, e on_y, F32, step_y, b batch, v dots.pointer(), v F64, v F64,)
+        };
+        let what = (form, on_device, n, step_x, step_y);
+        assert_eq!(status, SUCCESS, "{what:?}");
+        for (index, got) in dots.get(&blas).into_iter().enumerate() {
+            check(got, Sum::of((0..n).map(|i| (x[index].at(i), y[index].at(i)))), &what);
+        }
+    }
+    // The result has no other type, and neither have the vectors.
+    let x = blas.operand(Form::Plain, &[vec![1.0_f64; 2]]);
+    let result = blas.operand(Form::Plain, &[vec![0.0_f64; 1]]);
+    blas.on_device(true);
+    for [kind, to, compute] in [[F32, F32, F64], [F16, F64, F64], [F32, F64, F32], [C32, F64, F64]] {
+        let status = call!(blas, Form::Plain, [rocblas_dot_ex rocblas_dot_batched_ex rocblas_dot_strided_batched_ex];
+            s 2, e x, kind, 1, e x, kind, 1, b 1, v result.pointer(), v to, v compute,);
+        assert_eq!(status, rocblas_status::rocblas_status_not_implemented, "{kind:?} {to:?} {compute:?}");
+    }
 }
 
 macro_rules! real_factors {

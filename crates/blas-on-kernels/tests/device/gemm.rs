@@ -8,16 +8,16 @@ use crate::model::{Element, Matrix, ONE, Sum, Z, ZERO, is_close, z};
 
 /// A product to try.
 #[derive(Clone, Copy, Debug)]
-struct Case {
-    form: Form,
-    on_device: bool,
-    operations: [rocblas_operation; 2],
-    size: [usize; 3],
-    alpha: Z,
-    beta: Z,
+pub(crate) struct Case {
+    pub(crate) form: Form,
+    pub(crate) on_device: bool,
+    pub(crate) operations: [rocblas_operation; 2],
+    pub(crate) size: [usize; 3],
+    pub(crate) alpha: Z,
+    pub(crate) beta: Z,
 }
 
-fn random_case(random: &mut Random, number: usize) -> Case {
+pub(crate) fn random_case(random: &mut Random, number: usize) -> Case {
     let (form, on_device) = form(number);
     let sizes = [0, 1, 2, 5, 17, 31, 32, 33, 63, 64, 65, 70];
     Case {
@@ -30,7 +30,7 @@ fn random_case(random: &mut Random, number: usize) -> Case {
     }
 }
 
-fn sides<A: Element>(random: &mut Random, case: &Case) -> [Vec<Matrix<A>>; 2] {
+pub(crate) fn sides<A: Element>(random: &mut Random, case: &Case) -> [Vec<Matrix<A>>; 2] {
     let [m, n, k] = case.size;
     let mut matrices = |operation, rows, columns| {
         let (rows, columns) = if operation == N { (rows, columns) } else { (columns, rows) };

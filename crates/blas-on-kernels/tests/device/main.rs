@@ -5,7 +5,9 @@
 
 mod arguments;
 mod common;
+mod distance;
 mod extended;
+mod float8;
 mod fused;
 mod gemm;
 mod level1;

@@ -2,6 +2,7 @@
 
 use std::ops::{Add, Mul, Sub};
 
+use float8::Format;
 use hip::DeviceCopy;
 
 /// A complex number.
@@ -125,6 +126,21 @@ elements! {
     half::bf16, 4e-3, |z: Z| half::bf16::from_f64(z.re), |x: half::bf16| z(x.into());
     i8, 0.0, |z: Z| z.re as i8, |x: i8| z(x.into());
     i32, 0.0, |z: Z| z.re as i32, |x: i32| z(x.into());
+    F8, 0.0625, |z: Z| F8(encoded(Format::E4M3_FNUZ, z.re)), |x: F8| z(Format::E4M3_FNUZ.decode(x.0));
+    Bf8, 0.125, |z: Z| Bf8(encoded(Format::E5M2_FNUZ, z.re)), |x: Bf8| z(Format::E5M2_FNUZ.decode(x.0));
+}
+
+/// rocBLAS 6's 8-bit floats.
+#[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
+#[repr(transparent)]
+pub(crate) struct F8(pub(crate) u8);
+#[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
+#[repr(transparent)]
+pub(crate) struct Bf8(pub(crate) u8);
+
+/// rocBLAS takes infinities to NaN.
+fn encoded(format: Format, x: f64) -> u8 {
+    if x.is_infinite() { format.nan() } else { format.encode(x) }
 }
 
 /// Whether a result is what the model says, within the error of its sums in a type of which this is the largest error of a rounding.

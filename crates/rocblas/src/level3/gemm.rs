@@ -2,13 +2,13 @@
 
 use half::f16;
 use hip::DeviceSlice;
-use rocblas_sys::{rocblas_computetype, rocblas_gemm_algo, rocblas_gemm_flags};
+use rocblas_sys::{rocblas_gemm_algo, rocblas_gemm_flags};
 
 use crate::blas::Blas;
-use crate::element::{Compute, Element, Float8, Float8Output, GemmInput, One};
+use crate::element::{Compute, Element, GemmInput, One};
 use crate::error::{Error, Result};
 use crate::functions::{self as f, Address, Call, Operand, Product};
-use crate::operation::{Scale, Session, Update, reads, writes};
+use crate::operation::{Scale, Session, reads, writes};
 use crate::plan::{Look as _, Multiplication, multiplication, same_order, same_shape};
 use crate::view::{Matrix, MatrixMut};
 
@@ -103,30 +103,6 @@ impl Blas {
                 let call = Call { form, ..*call };
                 // SAFETY: the list has room for as many solutions as the size says.
                 unsafe { f::gemm_solutions_by_type(&call, types, 0, list, size) }
-            })
-        })
-    }
-
-    /// `C = alpha A B + beta C`, of numbers of 8 bits, computed in `f32` (`rocblas_gemm_ex3`, which ROCm 6 has alone).
-    #[doc(alias = "rocblas_gemm_ex3")]
-    pub fn gemm_f8<'b, A: Float8, B: Float8, C: Float8Output>(
-        &'b self,
-        a: &Matrix<'b, A>,
-        b: &Matrix<'b, B>,
-        c: &'b mut MatrixMut<'_, C>,
-    ) -> Update<'b, f32, f32, impl FnOnce(Scale<'b, f32>, Scale<'b, f32>) -> Result<()> + use<'b, A, B, C>>
-    {
-        let (a, b, mut c) = (a.clone(), b.clone(), c.reborrow());
-        Update::new(move |alpha, beta| {
-            let parts = [reads("a", a.layout()), reads("b", b.layout()), writes("c", c.layout())];
-            let mut session = Session::new(self, "gemm_f8", &parts)?;
-            let plan = multiplication("gemm_f8", false, a.layout(), b.layout(), c.layout())?;
-            let (a, b, c) = (session.read(&a)?, session.read(&b)?, session.write(&mut c)?);
-            session.update(&alpha, &beta, &[plan.m, plan.n, plan.k], |call, scalars| {
-                let product = product(&plan, (a, b, c, c), scalars, None, GemmFlags::default());
-                let compute = rocblas_computetype::rocblas_compute_type_f32;
-                // SAFETY: the operands are registered on the stream, and are matrices that fit each other.
-                unsafe { f::gemm_ex3(call, &product, compute) }
             })
         })
     }

@@ -1,11 +1,13 @@
 //! Matrices with matrices.
 
 mod gemm;
+mod gemm_f8;
 mod symmetric;
 mod triangular;
 
 pub(crate) use gemm::product;
 pub use gemm::{Gemm, GemmFlags};
+pub use gemm_f8::GemmF8;
 
 use crate::blas::Blas;
 use crate::element::Scalar;

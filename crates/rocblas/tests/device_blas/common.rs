@@ -1,9 +1,10 @@
 //! What the tests share: the device, numbers in f64, and dense matrices to compare with.
 
+use float8::Format;
 use hip::{Device, DeviceBuffer, Stream};
 use num_complex::Complex64;
 use rocblas::{
-    BandLayout, Blas, Choice, Complex32, Element, Fill, Layout, MatrixLayout, Order, PackedLayout,
+    BandLayout, Bf8, Blas, Choice, Complex32, Element, F8, Fill, Layout, MatrixLayout, Order, PackedLayout,
     VectorLayout,
 };
 
@@ -79,6 +80,8 @@ values! {
     half::bf16, 7.9e-3, value => half::bf16::from_f64(value.re), C::new(value.to_f64(), 0.0);
     i8, 0.0, value => value.re as i8, C::new(f64::from(value), 0.0);
     i32, 0.0, value => value.re as i32, C::new(f64::from(value), 0.0);
+    F8, 0.125, value => F8(Format::E4M3_FNUZ.encode(value.re)), C::new(Format::E4M3_FNUZ.decode(value.0), 0.0);
+    Bf8, 0.25, value => Bf8(Format::E5M2_FNUZ.encode(value.re)), C::new(Format::E5M2_FNUZ.decode(value.0), 0.0);
 }
 
 /// Pseudo-random numbers.

@@ -3,6 +3,7 @@
 #[cfg(feature = "ndarray")]
 mod arrays;
 mod common;
+mod extended;
 mod gemm;
 mod general;
 mod level3;
