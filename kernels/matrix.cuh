@@ -139,6 +139,9 @@ template <typename T> struct SumOf {
 template <> struct SumOf<int8_t> {
     using type = int;
 };
+template <> struct SumOf<double> {
+    using type = double;
+};
 template <typename T> using sum_t = typename SumOf<T>::type;
 
 // What f8 are multiplied as: themselves where matrix instructions take them, else f16, which every f8 is.
@@ -387,6 +390,18 @@ MFMA(f8_e4m3, long, f32_32x32x16_fp8_fp8)
 MFMA(int8_t, int, i32_32x32x8i8)
 #endif
 #endif
+
+// f64 has 16 by 16 elements; four groups of lanes are side by side along the depth.
+template <> struct MatrixBlock<double> : Block<double, 16, 4, 1> {
+    using Base = Block<double, 16, 4, 1>;
+    static __device__ __forceinline__ unsigned lane_row(unsigned lane) { return lane / 16; }
+    static constexpr __device__ unsigned step_row(unsigned i) { return 4 * i; }
+    static __device__ __forceinline__ void multiply(Base::Sums &sums, Dwords4 a, Dwords4 b) {
+#pragma unroll
+        for (unsigned i = 0; i < 2; ++i)
+            sums.x = __builtin_amdgcn_mfma_f64_16x16x4f64(part<double>(a, i), part<double>(b, i), sums.x, 0, 0, 0);
+    }
+};
 
 #elif defined(MATRIX_WMMA)
 #if defined(MATRIX_WMMA_GFX12)

@@ -12,7 +12,9 @@
         Chunk chunk;
 #pragma unroll
         for (unsigned i = 0; i < 4; ++i) {
-            if constexpr (SIZE == 4) {
+            if constexpr (SIZE == 8) {
+                chunk.x[i] = group[i / 2 * 8 + row * 2 + i % 2];
+            } else if constexpr (SIZE == 4) {
                 chunk.x[i] = group[i * 4 + row];
             } else if constexpr (SIZE == 2) {
                 const unsigned first = group[i * 4 + row / 2], second = group[i * 4 + 2 + row / 2];
@@ -36,6 +38,9 @@ template <> struct BitsOf<2> {
 };
 template <> struct BitsOf<4> {
     using type = uint32_t;
+};
+template <> struct BitsOf<8> {
+    using type = uint64_t;
 };
 
 // A matrix in memory: `rows` by `depth` elements, `stride` from one row (column, if `by_columns`) to the next.
@@ -73,7 +78,9 @@ template <typename T, typename From> __device__ __forceinline__ Chunk chunk_of(c
 // An element's bits in LDS.
 template <typename T, typename From> __device__ __forceinline__ typename BitsOf<sizeof(T)>::type element(const From &x) {
     using Bits = typename BitsOf<sizeof(T)>::type;
-    if constexpr (sizeof(From) == sizeof(T))
+    if constexpr (sizeof(T) == 8)
+        return bits_as<Bits>(x);
+    else if constexpr (sizeof(From) == sizeof(T))
         return static_cast<Bits>(as_operand<T>(bits_as<Bits>(x)));
     else
         return static_cast<Bits>(widened(bits_as<uint8_t>(x), 0));
@@ -112,7 +119,9 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS, typename 
             const unsigned row = threadIdx.x / CHUNKS + i * (THREADS / CHUNKS), chunk = threadIdx.x % CHUNKS;
             if (from.by_columns) {
                 place[i] = (group_row + i % 4) * PITCH + group_chunk * CHUNK;
-                near[i] = (group_chunk * CHUNK + i % 4 * (CHUNK / 4)) * stride + (min(row0 + group_row, from.rows - 4) - row0) * sizeof(From);
+                // 4 rows of 8 bytes are two reads.
+                const unsigned first = min(row0 + group_row, from.rows - 4) - row0 + (sizeof(From) == 8 ? i % 2 * 2 : 0);
+                near[i] = (group_chunk * CHUNK + i % 4 * CHUNK / 4) * stride + first * sizeof(From);
             } else {
                 place[i] = row * PITCH + chunk * CHUNK;
                 near[i] = (min(row0 + row, from.rows - 1) - row0) * stride + chunk * (DWORDS * 4);
@@ -124,8 +133,8 @@ template <typename T, unsigned ROWS, unsigned DEPTH, unsigned THREADS, typename 
     __device__ __forceinline__ void fetch(const Operand<From> &from, unsigned row0, unsigned depth0) {
         const size_t from_corner = from.by_columns ? depth0 * from.stride + row0 : row0 * from.stride + depth0;
         const char *corner = reinterpret_cast<const char *>(from.at + from_corner);
-        // 4 rows of 4 elements are as much as a row of 16 bytes if an element has 4 bytes.
-        if (sizeof(From) == 4 || !from.by_columns) {
+        // 4 rows of as many elements as a row of 16 bytes has are as much if an element has 4 bytes or more.
+        if (sizeof(From) >= 4 || !from.by_columns) {
 #pragma unroll
             for (unsigned i = 0; i < COUNT; ++i)
                 read_dwords<DWORDS>(held + i * DWORDS, corner + lane_offset(near[i]));

@@ -6,7 +6,8 @@
 // what they have, in order.
 #include "matmul.cuh"
 
-// Tiles by name: `Tile` of crates/blas-on-kernels/src/gemm/matmul.rs. Matrix instructions of 32 by 32 elements have none with fewer columns.
+// Tiles by name: `Tile` of crates/blas-on-kernels/src/gemm/matmul.rs. Matrix instructions of 32 by 32 elements have none with fewer columns;
+// those of f64 have 16 by 16.
 #define MATMUL(T, NAME, TILE, ROWS, COLUMNS, WAY, A_DIRECT, B_DIRECT)                                                   \
     extern "C" __global__ __launch_bounds__(WAVE) void blas_matmul_##NAME##_##TILE##_##WAY(const Shape shape) {          \
         matmul<T, ROWS, COLUMNS, A_DIRECT, B_DIRECT>(shape);                                                            \
@@ -26,6 +27,9 @@
     extern "C" __global__ __launch_bounds__(WAVE) void blas_matmul_##NAME##_thin(const Shape shape) { thin<T>(shape); }
 #if defined(MATRIX_MFMA)
 BY_BLOCKS(float, f32)
+// Without matrix instructions, `gemm.cu` multiplies f64.
+BY_BLOCKS(double, f64)
+extern "C" __global__ __launch_bounds__(ADDERS) void blas_matmul_add_f64(const Shape shape) { add<double>(shape); }
 #else
 BY_LANES(float, f32)
 #endif

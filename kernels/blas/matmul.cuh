@@ -63,6 +63,10 @@ template <typename T> struct Epilogue {
     }
 };
 
+template <typename Number> struct Two {
+    Number first, second;
+};
+
 // Neighbours of a column, to memory that is aligned as elements are.
 template <typename Out, typename Number, unsigned COUNT> __device__ __forceinline__ void write_run(Out *at, const Number (&x)[COUNT]) {
     constexpr unsigned CHUNK = 16 / sizeof(Out);
@@ -70,7 +74,9 @@ template <typename Out, typename Number, unsigned COUNT> __device__ __forceinlin
 #pragma unroll
     for (unsigned i = 0; i < COUNT; i += CHUNK) {
         Chunk chunk;
-        if constexpr (sizeof(Out) == sizeof(Number))
+        if constexpr (sizeof(Out) == 8)
+            chunk = bits_as<Chunk>(Two<Number>{x[i], x[i + 1]});
+        else if constexpr (sizeof(Out) == sizeof(Number))
             chunk = {bits_as<unsigned>(x[i]), bits_as<unsigned>(x[i + 1]), bits_as<unsigned>(x[i + 2]), bits_as<unsigned>(x[i + 3])};
         else
             chunk = packed_chunk<Out>(x + i);
@@ -85,22 +91,31 @@ template <typename Out, typename Number, unsigned COUNT> __device__ __forceinlin
 
 // Four neighbours, of a type that is known at run time.
 template <typename Number> __device__ __forceinline__ void write_four(void *d, unsigned type, size_t at, const Number (&x)[4]) {
-    unsigned dwords[4] = {bits_as<unsigned>(x[0]), bits_as<unsigned>(x[1]), bits_as<unsigned>(x[2]), bits_as<unsigned>(x[3])};
-    if constexpr (std::is_same_v<Number, float>) {
-        if (type == F16 || type == BF16) {
-            dwords[0] = type == F16 ? packed<__half>(x[0], x[1]) : packed<__nv_bfloat16>(x[0], x[1]);
-            dwords[1] = type == F16 ? packed<__half>(x[2], x[3]) : packed<__nv_bfloat16>(x[2], x[3]);
-            memcpy(static_cast<__half *>(d) + at, dwords, 8);
-            return;
+    if constexpr (sizeof(Number) == 8) {
+        write_run(static_cast<Number *>(d) + at, x);
+    } else {
+        unsigned dwords[4] = {bits_as<unsigned>(x[0]), bits_as<unsigned>(x[1]), bits_as<unsigned>(x[2]), bits_as<unsigned>(x[3])};
+        if constexpr (std::is_same_v<Number, float>) {
+            if (type == F16 || type == BF16) {
+                dwords[0] = type == F16 ? packed<__half>(x[0], x[1]) : packed<__nv_bfloat16>(x[0], x[1]);
+                dwords[1] = type == F16 ? packed<__half>(x[2], x[3]) : packed<__nv_bfloat16>(x[2], x[3]);
+                memcpy(static_cast<__half *>(d) + at, dwords, 8);
+                return;
+            }
+            if (type == F8 || type == BF8) {
+                for (unsigned i = 0; i < 4; ++i)
+                    write_any<Number>(d, type, at + i, x[i]);
+                return;
+            }
         }
-        if (type == F8 || type == BF8) {
-            for (unsigned i = 0; i < 4; ++i)
-                write_any<Number>(d, type, at + i, x[i]);
-            return;
-        }
+        memcpy(static_cast<Number *>(d) + at, dwords, 16);
     }
-    memcpy(static_cast<Number *>(d) + at, dwords, 16);
 }
+
+// As what sums are written that are not converted.
+template <typename Number> constexpr unsigned TYPE_OF = F32;
+template <> constexpr unsigned TYPE_OF<int> = I32;
+template <> constexpr unsigned TYPE_OF<double> = F64;
 
 template <unsigned WANTED, unsigned LEAST> constexpr unsigned AT_LEAST = WANTED < LEAST ? LEAST : WANTED;
 template <unsigned X, unsigned Y> constexpr unsigned LESSER = X < Y ? X : Y;
@@ -108,6 +123,8 @@ template <unsigned X, unsigned Y> constexpr unsigned LESSER = X < Y ? X : Y;
 // In which row of its block of `SIDE` a lane's row of A is: so that what the lane has of a column of D are neighbours.
 template <typename M> __device__ __forceinline__ unsigned row_of(unsigned lane) {
 #if defined(MATRIX_MFMA)
+    if constexpr (M::ROWS == 16)
+        return lane % 4 * 4 + lane % 16 / 4;
     return lane / 4 % 2 * 16 + lane % 32 / 8 * 4 + lane % 4;
 #elif defined(MATRIX_WMMA_GFX12)
     return lane % 16;
@@ -135,7 +152,7 @@ template <typename T, unsigned WANTED_ROWS, unsigned WANTED_COLUMNS, bool A_DIRE
     static constexpr unsigned STAGED = (ROWS * A_PITCH + COLUMNS * B_PITCH) * sizeof(T);
     // Sums on their way to be finished: the columns of a block.
     static constexpr unsigned SUMS_PITCH = M::ROWS + 4;
-    static constexpr unsigned BYTES = AT_LEAST<STAGED, M::COLUMNS * SUMS_PITCH * 4>;
+    static constexpr unsigned BYTES = AT_LEAST<STAGED, M::COLUMNS * SUMS_PITCH * sizeof(Number)>;
 
     typename M::Sums sums[DOWN][ACROSS];
 
@@ -412,7 +429,7 @@ template <typename T, unsigned ROWS, unsigned COLUMNS, bool A_DIRECT, bool B_DIR
     }
     void *d = uniform(static_cast<char *>(shape.d.of(batch)));
     const bool plain = whole && epilogue.beta == 0 && Epilogue<Number>::plain(shape);
-    if (plain && (shape.d.type == F32 || shape.d.type == I32)) {
+    if (plain && shape.d.type == TYPE_OF<Number>) {
         tile.write_rows(static_cast<Number *>(d) + at, shape.d_stride, columns, epilogue.alpha);
     } else if (sizeof(T) == 2 && plain && shape.d.type == shape.a.type) {
         if constexpr (sizeof(T) == 2)
@@ -533,11 +550,16 @@ template <typename Number> __device__ __forceinline__ void add(const Shape &shap
         Number sums[ADDED] = {};
 #pragma unroll 1
         for (unsigned part = 0; part < shape.parts; ++part, partial += all) {
-            unsigned x[ADDED];
-            read_dwords<ADDED>(x, partial + row);
+            constexpr unsigned EACH = sizeof(Number) / 4;
+            unsigned x[ADDED * EACH];
+            read_dwords<ADDED * EACH>(x, partial + row);
 #pragma unroll
-            for (unsigned i = 0; i < ADDED; ++i)
-                sums[i] += bits_as<Number>(x[i]);
+            for (unsigned i = 0; i < ADDED; ++i) {
+                if constexpr (EACH == 2)
+                    sums[i] += bits_as<Number>(Two<unsigned>{x[i * 2], x[i * 2 + 1]});
+                else
+                    sums[i] += bits_as<Number>(x[i]);
+            }
         }
         if (epilogue.beta == 0 && Epilogue<Number>::plain(shape)) {
 #pragma unroll

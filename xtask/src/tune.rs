@@ -20,6 +20,9 @@ pub(crate) struct Options {
     /// class]
     #[arg(long = "device", value_name = "URI")]
     devices: Vec<String>,
+    /// The type whose rows are written, such as f64 [default: all]
+    #[arg(long = "type", value_name = "TYPE", requires = "out")]
+    kind: Option<String>,
     /// Choose by the time that products take on a real GPU, instead of by the counters of a virtual one
     #[arg(long)]
     time: bool,
@@ -52,6 +55,9 @@ fn program(options: &Options) -> Command {
     if options.time {
         command.arg("--time");
     }
+    if let Some(kind) = &options.kind {
+        command.args(["--type", kind]);
+    }
     let table = || tools::workspace().join(TABLE);
     command.arg("--out").arg(options.out.clone().unwrap_or_else(table));
     command
@@ -67,8 +73,10 @@ mod tests {
         assert!(text(&Options::default()).ends_with(TABLE));
         assert!(tools::workspace().join(TABLE).is_file());
         let devices = vec!["amdgpu:0".to_owned()];
-        let options = Options { devices, time: true, out: Some("rows.txt".into()) };
-        assert!(text(&options).ends_with("--device amdgpu:0 --time --out rows.txt"), "{}", text(&options));
+        let (kind, out) = (Some("f64".to_owned()), Some("rows.txt".into()));
+        let options = Options { devices, kind, time: true, out };
+        let wanted = "--device amdgpu:0 --time --type f64 --out rows.txt";
+        assert!(text(&options).ends_with(wanted), "{}", text(&options));
         assert!(run::describe(&build()).contains("--workspace --example tune"));
     }
 }

@@ -39,7 +39,7 @@ const REPEAT: usize = 9;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 fn main() -> Result<()> {
-    let (mut devices, mut out, mut timed) = (Vec::new(), None, false);
+    let (mut devices, mut out, mut timed, mut kind) = (Vec::new(), None, false, None);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value"));
@@ -47,7 +47,12 @@ fn main() -> Result<()> {
             "--device" => devices.push(value()?),
             "--out" => out = Some(value()?),
             "--time" => timed = true,
-            _ => return Err(format!("{argument}: expected --device URI, --out FILE or --time").into()),
+            "--type" => kind = Some(value()?),
+            _ => {
+                return Err(
+                    format!("{argument}: expected --device URI, --out FILE, --type TYPE or --time").into()
+                );
+            }
         }
     }
     if devices.is_empty() {
@@ -62,7 +67,8 @@ fn main() -> Result<()> {
     );
     for uri in &devices {
         let tuner = Tuner::new(uri, timed)?;
-        for family in families(&tuner.processor) {
+        let wanted = |family: &Family| kind.as_ref().is_none_or(|kind| kind == family.kind);
+        for family in families(&tuner.processor).into_iter().filter(wanted) {
             let rows = tuner.family(&family)?;
             text += &rows;
             if family.kind == "f16" {
@@ -174,6 +180,7 @@ impl<'a> Product<'a> {
         let [m, n, k] = size;
         let f32 = rocblas_datatype::rocblas_datatype_f32_r;
         let (types, bytes) = match family.kind {
+            "f64" => ([rocblas_datatype::rocblas_datatype_f64_r; 3], [8, 8]),
             "f32" => ([f32; 3], [4, 4]),
             "f16" => {
                 let f16 = rocblas_datatype::rocblas_datatype_f16_r;
@@ -201,14 +208,15 @@ impl<'a> Product<'a> {
         let (a_how, lda) = if self.across[0] { (none, m) } else { (transpose, k) };
         let (b_how, ldb) = if self.across[1] { (transpose, n) } else { (none, k) };
         let [kind, result, compute] = self.types;
-        let (one, zero) = if compute == rocblas_datatype::rocblas_datatype_i32_r {
-            (1_u32, 0)
-        } else {
-            (1_f32.to_bits(), 0)
+        let one = match compute {
+            rocblas_datatype::rocblas_datatype_f64_r => 1_f64.to_bits(),
+            rocblas_datatype::rocblas_datatype_i32_r => 1,
+            _ => 1_f32.to_bits().into(),
         };
         let algorithm = rocblas_gemm_algo::rocblas_gemm_algo_standard;
-        let factor = |x: &u32| std::ptr::from_ref(x).cast();
-        // SAFETY: the buffers have as many elements as the sizes say, and factors are 32 bits.
+        // The first bytes are those of a narrow one.
+        let factor = |x: &u64| std::ptr::from_ref(x).cast();
+        // SAFETY: the buffers have as many elements as the sizes say, and factors are 64 bits at most.
         let status = unsafe {
             (self.tuner.table.rocblas_gemm_ex)(
                 self.tuner.handle,
@@ -224,7 +232,7 @@ impl<'a> Product<'a> {
                 b,
                 kind,
                 ldb as i32,
-                factor(&zero),
+                factor(&0),
                 d,
                 result,
                 m as i32,

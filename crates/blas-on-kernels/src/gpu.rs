@@ -90,9 +90,14 @@ impl Class {
     pub(crate) fn has_instructions(self, kind: Type) -> bool {
         match self {
             Self::Mfma => true,
-            Self::Wmma => kind != Type::F32,
+            Self::Wmma => !matches!(kind, Type::F32 | Type::F64),
             Self::Dot => false,
         }
+    }
+
+    /// Whether `kernels/blas/matmul.cu` has products of this type.
+    pub(crate) fn multiplies(self, kind: Type) -> bool {
+        kind != Type::F64 || self.has_instructions(kind)
     }
 }
 

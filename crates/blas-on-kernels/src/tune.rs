@@ -33,7 +33,7 @@ pub fn families(processor: &str) -> Vec<Family> {
         for (way, across) in
             [(Way::Direct, [false; 2]), (Way::Mixed, [true, false]), (Way::Staged, [true; 2])]
         {
-            let is_there = class.has_instructions(kind) || way == Way::Staged;
+            let is_there = class.multiplies(kind) && (class.has_instructions(kind) || way == Way::Staged);
             if let (true, Some(name)) = (is_there, type_name(kind)) {
                 let tiles = way.tiles(class, kind).iter().map(|tile| tile.name()).collect();
                 families.push(Family { class: class.name(), kind: name, way: way.name(), across, tiles });

@@ -32,9 +32,9 @@ impl Tile {
     }
 
     /// Rows and columns: those that `kernels/blas/matmul.cu` asks for, or what the target's instructions make of them.
-    pub(crate) fn sides(self, way: Way, class: Class) -> [u32; 2] {
+    pub(crate) fn sides(self, way: Way, class: Class, kind: Type) -> [u32; 2] {
         match self {
-            Self::Tall if class == Class::Mfma => [64, 32],
+            Self::Tall if class == Class::Mfma && kind != Type::F64 => [64, 32],
             Self::Tall => [64, 16],
             Self::Small => [32, 32],
             Self::Large if way == Way::Staged => [64, 32],
@@ -122,7 +122,7 @@ pub enum Activation {
 }
 
 /// The types whose matrices are multiplied so.
-pub(crate) const TYPES: [Type; 4] = [Type::F32, Type::F16, Type::BF16, Type::I8];
+pub(crate) const TYPES: [Type; 5] = [Type::F64, Type::F32, Type::F16, Type::BF16, Type::I8];
 
 /// The types of A and of B where a device has instructions for them; their kernels are of one way alone.
 const FLOATS8: [Type; 2] = [Type::F8, Type::BF8];
@@ -147,7 +147,7 @@ pub(crate) fn kernel(kind: Type, tile: Tile, way: Way) -> Option<&'static str> {
             }
         };
     }
-    Some(names!(F32 "f32", F16 "f16", BF16 "bf16", I8 "i8"))
+    Some(names!(F64 "f64", F32 "f32", F16 "f16", BF16 "bf16", I8 "i8"))
 }
 
 /// The kernel for 8-bit floats of A and of B. Both operands lie along the depth.
@@ -245,11 +245,12 @@ impl Matmul {
         let kinds @ [kind, other] = [kind_of(&a)?, kind_of(&b)?];
         let results: &[Type] = match kind {
             Type::I8 => &[Type::I32],
+            Type::F64 => &[Type::F64],
             _ => &[Type::F32, Type::F16, Type::BF16, Type::F8, Type::BF8],
         };
         let go_together = kind == other || kinds.iter().all(|kind| FLOATS8.contains(kind));
         let same = c.operand.at.is_null() || c.operand.kind == d.operand.kind;
-        if !go_together || !same || !results.iter().any(|kind| is(&d, *kind)) {
+        if !class.multiplies(kind) || !go_together || !same || !results.iter().any(|kind| is(&d, *kind)) {
             return None;
         }
         if [&a, &b].iter().any(|matrix| matrix.structure != Structure::General) || d.steps[0] != 1 {
@@ -287,7 +288,7 @@ impl Matmul {
         }
         let matmul = Self { shape, kinds, way, class };
         // Every tile's grid is within what a device takes.
-        let fewest = way.tiles(class, kind).iter().map(|tile| tile.sides(way, class)[1]).min()?;
+        let fewest = way.tiles(class, kind).iter().map(|tile| tile.sides(way, class, kind)[1]).min()?;
         (matmul.shape.sizes[1].div_ceil(fewest) <= MOST_GRID).then_some(matmul)
     }
 
@@ -324,7 +325,7 @@ impl Matmul {
             [Type::F8 | Type::BF8, _] => kernel_of_f8(self.kinds, tile),
             [kind, _] => kernel(kind, tile, self.way),
         };
-        Some((kernel?, tile.sides(self.way, self.class), parts))
+        Some((kernel?, tile.sides(self.way, self.class, self.kinds[0]), parts))
     }
 
     pub(super) fn enqueue(mut self, call: &mut Call<'_>) -> Result {
@@ -342,7 +343,11 @@ impl Matmul {
         if self.shape.partial.is_null() {
             return Ok(());
         }
-        let add = if self.kinds[0] == Type::I8 { "blas_matmul_add_i32" } else { "blas_matmul_add_f32" };
+        let add = match self.kinds[0] {
+            Type::I8 => "blas_matmul_add_i32",
+            Type::F64 => "blas_matmul_add_f64",
+            _ => "blas_matmul_add_f32",
+        };
         let grid = [m.div_ceil(THREADS * ADDED), n, self.shape.batches];
         call.launch(&modules::MATMUL, add, grid, THREADS, &self.shape)?;
         // What is enqueued from now on may use the same memory.
@@ -358,8 +363,9 @@ impl Matmul {
         if parts < 2 || n > MOST_GRID {
             return None;
         }
+        let sum = if self.kinds[0] == Type::F64 { 8 } else { 4 };
         let elements = (m as usize).checked_mul(n as usize)?.checked_mul(self.shape.batches as usize)?;
-        let bytes = elements.checked_mul(parts as usize)?.checked_mul(4)?;
+        let bytes = elements.checked_mul(parts as usize)?.checked_mul(sum)?;
         let workspace = &call.state.workspace;
         let fits = !workspace.foreign || workspace.bytes().saturating_sub(call.taken) >= bytes;
         (bytes <= MOST_PARTIAL && fits).then_some((parts, bytes))

@@ -204,6 +204,11 @@ fn tiles_of_f32_are_right() {
 }
 
 #[test]
+fn tiles_of_f64_are_right() {
+    tiles::<f64, f64, f64>([F64, F64, F64], 1.0);
+}
+
+#[test]
 fn tiles_of_f16_are_right() {
     tiles::<f16, f16, f32>([F16, F16, F32], 1.0);
 }
