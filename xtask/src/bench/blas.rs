@@ -38,6 +38,8 @@ pub(crate) struct Options {
 /// them.
 const SHAPES: &[&str] = &[
     "f64:256x256x256",
+    "f64:256x256x256:nt",
+    "f64:256x256x256:tn",
     "f32:512x512x512",
     "f32:100x300x77",
     "f16:512x512x512",
