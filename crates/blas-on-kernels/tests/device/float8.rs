@@ -379,3 +379,57 @@ fn products_need_as_much_memory_as_a_query_says() {
     let want = Sum::of((0..k).map(|depth| (f8(a[0].at(3, depth)), f8(b[0].at(depth, 5)))));
     assert!((got[3 + 5 * m].z().re - want.value.re).abs() <= 1e-3 * want.size, "{:?}", got[3 + 5 * m]);
 }
+
+/// More products than a grid has room for: kernels without matrix instructions have them.
+#[test]
+fn many_products_are_right() {
+    let blas = Blas::new();
+    let count = (1 << 16) + 1;
+    let codes = |by: usize| (0..count).map(|at| F8((at / by % 0x7f) as u8)).collect::<Vec<_>>();
+    let (a, b) = (codes(1), codes(0x7f));
+    let [on_a, on_b] = [&a, &b].map(|codes| blas.upload(codes));
+    let on_c = blas.upload(&vec![F8(0x40); count]);
+    let [alpha, beta] = [0.5, -1.0].map(|factor| blas.scalar::<f32>(z(factor), false));
+    let (t, f8) = (blas.table, F8::KIND);
+    let standard = rocblas_gemm_algo::rocblas_gemm_algo_standard;
+    let [at_a, at_b, at_c] = [&on_a, &on_b, &on_c].map(pointer);
+    // SAFETY: the matrices have an element each.
+    let status = unsafe {
+        (t.rocblas_gemm_strided_batched_ex3)(
+            blas.handle,
+            N,
+            N,
+            1,
+            1,
+            1,
+            alpha.pointer(),
+            at_a,
+            f8,
+            1,
+            1,
+            at_b,
+            f8,
+            1,
+            1,
+            beta.pointer(),
+            at_c,
+            f8,
+            1,
+            1,
+            at_c,
+            f8,
+            1,
+            1,
+            count as i32,
+            AS_THEY_ARE,
+            standard,
+            0,
+            0,
+        )
+    };
+    assert_eq!(status, SUCCESS);
+    for (at, got) in blas.download(&on_c).into_iter().enumerate() {
+        let want = F8::of(z(0.5 * a[at].z().re * b[at].z().re - 1.0));
+        assert_eq!(got, want, "{:?} times {:?}", a[at], b[at]);
+    }
+}
