@@ -1,5 +1,6 @@
 //! `cargo xtask test --suites`: AMD's own test programs over virtual GPUs.
 
+mod data;
 mod gtest;
 mod page;
 mod run;
@@ -106,12 +107,17 @@ struct Program<'a> {
     place: &'a Place,
     device: String,
     own: Own,
+    /// The sample of its descriptions.
+    data: Option<PathBuf>,
 }
 
 impl Program<'_> {
     fn command(&self) -> Result<Command> {
         let mut command = self.place.command(&self.path)?;
         command.args(self.suite.arguments);
+        if let Some(data) = &self.data {
+            command.arg("--data").arg(data);
+        }
         command.envs(rocm_run::variables(Some(&self.device), self.own));
         command.envs(self.suite.variables.iter().copied()).current_dir(&self.folder);
         Ok(command)
@@ -129,7 +135,13 @@ fn one(suite: &Suite, target: &str, place: &Place, tree: &Path, options: &Option
     let libraries = options.own.name();
     let logs = tools::target_folder().join("suites").join(format!("{}-{libraries}-{target}", suite.name));
     fs::create_dir_all(&logs).with_context(|| logs.display().to_string())?;
-    let programs = programs(suite, target, place, tree, options)?;
+    let mut programs = programs(suite, target, place, tree, options)?;
+    let mut described = None;
+    if let Some(data) = &suite.data {
+        let sample = logs.join("descriptions.data");
+        described = Some(data.sample(tree, &sample)?);
+        programs.iter_mut().for_each(|program| program.data = Some(sample.clone()));
+    }
     println!(
         "{} on {target}, {libraries}: {} programs; logs in {}",
         suite.name,
@@ -164,7 +176,8 @@ fn one(suite: &Suite, target: &str, place: &Place, tree: &Path, options: &Option
     }
     let started = Instant::now();
     let ran = all(batches, suite, &logs)?;
-    let mut summary = Summary { left_out, listed: listed_in_all, ..Summary::default() };
+    let listed = described.unwrap_or(listed_in_all);
+    let mut summary = Summary { left_out, listed, ..Summary::default() };
     ran.iter().for_each(|ran| summary.count(ran.outcome));
     println!(
         "{} on {target}, {libraries}: {} of {} pass in {} s",
@@ -246,6 +259,7 @@ fn programs<'a>(
                     place,
                     device: format!("vgpu:{target}{}", suite.device),
                     own: options.own,
+                    data: None,
                 });
             }
         }

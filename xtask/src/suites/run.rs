@@ -1,5 +1,6 @@
 //! Runs tests of one program in processes of their own.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -69,17 +70,18 @@ pub(crate) fn run(
 ) -> Result<Vec<Ran>> {
     let mut log = File::create(log).with_context(|| log.display().to_string())?;
     let mut ran: Vec<Ran> = Vec::new();
-    while ran.len() < tests.len() {
-        let rest = &tests[ran.len()..];
+    loop {
+        let done: HashSet<&str> = ran.iter().map(|ran| ran.test.as_str()).collect();
+        let rest: Vec<String> = tests.iter().filter(|test| !done.contains(test.as_str())).cloned().collect();
+        let Some(first) = rest.first() else { return Ok(ran) };
         let before = ran.len();
-        process(command()?, rest, suite, &mut log, &mut ran)?;
+        process(command()?, &rest, suite, &mut log, &mut ran)?;
         if ran.len() == before {
             // Nothing started: what is wrong is not the test's alone, but it is the one that was to run.
             let detail = "the program ended before the test started".to_owned();
-            ran.push(Ran { test: rest[0].clone(), outcome: Outcome::Crashed, detail });
+            ran.push(Ran { test: first.clone(), outcome: Outcome::Crashed, detail });
         }
     }
-    Ok(ran)
 }
 
 fn process(
@@ -120,7 +122,10 @@ fn process(
                 writeln!(log, "{text}")?;
                 match gtest::line(&text) {
                     Line::Started(name) => {
-                        current = Some(name.to_owned());
+                        if let Some(before) = current.replace(name.to_owned()) {
+                            said.push("the program does not say how the test ended".to_owned());
+                            done(before, Outcome::Failed, &said);
+                        }
                         said.clear();
                         deadline = Instant::now() + limit;
                     }
@@ -195,6 +200,8 @@ for test in $filter; do
   case $test in
     *ok*) echo "[       OK ] $test (1 ms)";;
     *bad*) echo 'file.cc:7: Failure'; echo "[  FAILED  ] $test (1 ms)";;
+    *worse*) echo 'file.cc:8: Failure'; echo "[  FAILED  ] $test, where GetParam() = { n: 1 }"; echo ' (1 ms)';;
+    *mute*) ;;
     *skip*) echo "[  SKIPPED ] $test (0 ms)";;
     *slow*) sleep 60 & wait;;
     *crash*) kill -SEGV $$;;
@@ -211,20 +218,24 @@ done
             command.args(["-c", PROGRAM, "program"]);
             Ok(command)
         };
-        let names = ["A.ok1", "A.bad", "A.skip", "A.slow", "A.ok2", "A.crash", "A.exit", "A.ok3"];
+        let names = [
+            "A.ok1", "A.bad", "A.skip", "A.slow", "A.ok2", "A.crash", "A.exit", "A.worse", "A.mute", "A.ok3",
+        ];
         let tests = names.map(str::to_owned);
         let log = folder.path().join("log");
         let started = Instant::now();
         let ran = run(command, &tests, &Suite { seconds: 1, ..PLAIN }, &log).expect("runs");
         assert!(started.elapsed() < Duration::from_secs(30));
         use Outcome::*;
-        let outcomes = [Passed, Failed, Skipped, OutOfTime, Passed, Crashed, Crashed, Passed];
+        let outcomes = [Passed, Failed, Skipped, OutOfTime, Passed, Crashed, Crashed, Failed, Failed, Passed];
         assert_eq!(ran.iter().map(|ran| ran.test.as_str()).collect::<Vec<_>>(), names);
         assert_eq!(ran.iter().map(|ran| ran.outcome).collect::<Vec<_>>(), outcomes);
         assert_eq!(ran[1].detail, "file.cc:7: Failure");
         assert_eq!(ran[3].detail, "");
         assert_eq!(ran[5].detail, "the process ended by signal 11");
         assert_eq!(ran[6].detail, "the process ended with exit code 3");
+        assert_eq!(ran[7].detail, "file.cc:8: Failure");
+        assert_eq!(ran[8].detail, "the program does not say how the test ended");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::data::Data;
 use crate::dropin::Own;
 
 /// Runs tests that are switched off by their names, too.
@@ -13,6 +14,8 @@ const BEYOND_32_BITS: &str =
     "2³¹ elements and more: indices beyond 32 bits, and more work than a CPU does in the time of a test";
 /// Why some of rocFFT's do not run.
 const LARGE_TRANSFORMS: &str = "transforms 25 million numbers or more: 20 GB of host memory, and more work than a CPU does in the time of a test";
+/// Why two of rocBLAS's do not run.
+const LARGE_PRODUCTS: &str = "6 * 10¹⁰ multiplications: more work than a CPU does in the time of a test";
 /// The virtual GPUs that suites run on, unless a command line says otherwise.
 pub(crate) const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
 
@@ -41,6 +44,8 @@ pub(crate) struct Suite {
     pub(crate) filter: &'static str,
     /// Of each group of tests, how many run; `None` for all.
     pub(crate) sample: Option<Sample>,
+    /// The descriptions that the program makes its tests of, where it takes long to read them all.
+    pub(crate) data: Option<Data>,
     /// Whether HIP is all that the programs need, so that they run on this project's HIP as well.
     pub(crate) only_hip: bool,
     /// Whether the programs use rocBLAS, so that they run on this project's as well.
@@ -67,8 +72,6 @@ pub(crate) enum Groups {
     Suite,
     /// By the names of suite and test, without the numbers of types, instances and parameters.
     Test,
-    /// By suite, and by the first words of the parameters: function and precision in rocBLAS's names.
-    SuiteAndType,
 }
 
 impl Groups {
@@ -78,12 +81,6 @@ impl Groups {
         match self {
             Groups::Suite => kind(suite),
             Groups::Test => format!("{}.{}", kind(suite), without_number(test)),
-            Groups::SuiteAndType => {
-                // `quick_gemm_f32_r_NN_…`: everything up to the types, which end in `_r` or `_c`.
-                let words: Vec<&str> = test.split('_').collect();
-                let last = words.iter().rposition(|word| matches!(*word, "r" | "c")).unwrap_or(0);
-                format!("{suite}.{}", words[..=last.min(words.len() - 1)].join("_"))
-            }
         }
     }
 }
@@ -121,6 +118,7 @@ pub(crate) const PLAIN: Suite = Suite {
     goes_on: false,
     filter: "*",
     sample: None,
+    data: None,
     only_hip: true,
     blas: false,
     rccl: false,
@@ -194,13 +192,17 @@ pub(crate) static SUITES: &[Suite] = &[
         name: "rocblas",
         programs: "rocblas-test",
         variables: &[("GTEST_LISTENER", "PASS_LINE_IN_LOG")],
-        filter: "*quick*",
-        // The list of the quick tier alone is 130 MB of names.
-        sample: Some(Sample { most: 1, groups: Groups::SuiteAndType }),
-        // Reading its data takes minutes.
-        batch: 1000,
-        goes_on: true,
+        data: Some(Data {
+            file: "usr/share/librocblas5-tests/data/rocblas_gtest.data",
+            tier: "quick",
+            most: 8,
+        }),
+        batch: 200,
         blas: true,
+        left_out: &[
+            ("*/quick_gemm_bf16_*_4096_4096_4096_*", LARGE_PRODUCTS),
+            ("*/quick_gemm_bf16_*_3840_4096_4096_*", LARGE_PRODUCTS),
+        ],
         ..PLAIN
     },
     Suite {
@@ -321,12 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_of_rocblas_are_grouped_by_function_and_type() {
-        let group = |name| Groups::SuiteAndType.of(name);
-        assert_eq!(group("_/gemm.blas3/quick_gemm_f32_r_NN_1_2_3"), "_/gemm.blas3/quick_gemm_f32_r");
-        assert_eq!(group("_/x.y/quick_swap_f32_c_f32_r_N_1"), "_/x.y/quick_swap_f32_c_f32_r");
-        assert_eq!(group("_/x.plain"), "_/x.plain");
-        assert_eq!(group("alone"), "alone.");
+    fn tests_are_grouped_without_the_numbers_of_instances_types_and_parameters() {
         assert_eq!(Groups::Suite.of("A/b.c/0"), "A/b");
         assert_eq!(Groups::Test.of("A/b/12.c/0"), "A/b.c");
         assert_eq!(Groups::Test.of("A/b.c/x1"), "A/b.c/x1");
