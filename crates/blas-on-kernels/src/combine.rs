@@ -117,7 +117,7 @@ pub(crate) fn geam(call: &mut Call<'_>, args: &Args) -> Result {
 pub(crate) fn dgmm(call: &mut Call<'_>, args: &Args) -> Result {
     let &Args { m, n, a, c, form, .. } = args;
     let is_left = left(args.side)?;
-    sizes(m >= 0 && n >= 0 && args.batch >= 0 && a.step >= m && c.step >= m && args.x.step != 0)?;
+    sizes(m >= 0 && n >= 0 && args.batch >= 0 && a.step >= m && c.step >= m)?;
     if m == 0 || n == 0 || args.batch == 0 {
         return Ok(());
     }

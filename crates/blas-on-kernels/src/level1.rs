@@ -1,6 +1,6 @@
 //! Vectors that change.
 
-use crate::args::{Args, Form, Type};
+use crate::args::{Args, Form, Scalar, Type};
 use crate::call::{Call, DeviceOperand, Factor, INVALID_POINTER, INVALID_VALUE, NOT_IMPLEMENTED, Result};
 use crate::checks::are_there;
 use crate::modules;
@@ -158,7 +158,9 @@ pub(crate) fn rot(call: &mut Call<'_>, args: &Args) -> Result {
     if args.n <= 0 || args.batch <= 0 {
         return Ok(());
     }
-    let factors = [call.factor(args.alpha)?, call.factor(args.beta)?];
+    // A cosine is real: of a complex one, the real part counts, which comes first.
+    let cosine = Scalar { kind: args.alpha.kind.map(Type::real), ..args.alpha };
+    let factors = [call.factor(cosine)?, call.factor(args.beta)?];
     if args.x.at.is_null() || args.y.at.is_null() {
         return Err(INVALID_POINTER);
     }

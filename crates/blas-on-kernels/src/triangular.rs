@@ -106,6 +106,8 @@ fn solve(
     [m, n]: [i64; 2],
     batches: u32,
 ) -> Result {
+    // Before anything is enqueued: of other types, products are there.
+    let kernel = kernel!("block", kind)?;
     let lower = a.upper == 0;
     let general = Matrix { structure: Structure::General, unit: 0, ..a };
     let blocks = (m - 1) / SIDE + 1;
@@ -131,7 +133,7 @@ fn solve(
             batches,
         };
         let grid = grid((n - 1) / COLUMNS + 1, batches);
-        call.launch(&modules::LEVEL3, kernel!("block", kind)?, grid, THREADS, &block)?;
+        call.launch(&modules::LEVEL3, kernel, grid, THREADS, &block)?;
     }
     Ok(())
 }

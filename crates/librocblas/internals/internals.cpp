@@ -1,7 +1,7 @@
 // The C++ functions of AMD's librocblas.so.5 that AMD's rocblas-test needs, and that no header of rocBLAS declares for others: on the C
 // functions of whatever librocblas.so.5 is loaded. `cargo xtask test --suites rocblas --own-blas` compiles this, and has it loaded first.
 //
-// What the program was compiled with is fixed: names, arguments, and the layout of rocblas_internal_ostream.
+// What the program was compiled with is fixed: names, arguments, the layout of rocblas_internal_ostream, and what it reads of a handle.
 //
 // Not here are checks of numbers (rocblas_internal_check_numerics_*), which return rocblas_status_not_implemented: this project's
 // library has no such mode.
@@ -10,10 +10,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <memory>
 #include <sstream>
 #include <string>
 #include <unistd.h>
+#include <vector>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -89,6 +91,9 @@ extern "C" EXPORT void rocblas_abort() {
 
 extern "C" hipError_t hipGetDevice(int*);
 extern "C" hipError_t hipGetDevicePropertiesR0600(void*, int);
+extern "C" hipError_t hipMalloc(void**, size_t);
+extern "C" hipError_t hipFree(void*);
+extern "C" hipError_t hipMemcpy(void*, const void*, size_t, int);
 
 EXPORT std::string rocblas_internal_get_arch_name() {
     // Of hipDeviceProp_tR0600.
@@ -99,6 +104,20 @@ EXPORT std::string rocblas_internal_get_arch_name() {
         return {};
     const std::string name = properties + gcnArchName;
     return name.substr(0, name.find(':'));
+}
+
+/// The program reads a field of its handles: the major number of the architecture. With 11, it allows for what sums of 16-bit products
+/// lose in the matrix instructions of gfx11.
+extern "C" EXPORT Status rocblas_create_handle(Handle* handle) {
+    constexpr size_t archMajor = 0x660;
+    using Create = Status(Handle*);
+    const auto create = reinterpret_cast<Create*>(dlsym(RTLD_NEXT, "rocblas_create_handle"));
+    const Status status = create(handle);
+    // gfx90a is 9.0.10, gfx1100 is 11.0.0.
+    const std::string name = rocblas_internal_get_arch_name();
+    if (status == rocblas_status_success && name.size() > 5)
+        *reinterpret_cast<int*>(reinterpret_cast<char*>(*handle) + archMajor) = std::atoi(name.substr(3, name.size() - 5).c_str());
+    return status;
 }
 
 /// There is nothing to be loaded before a product of matrices.
@@ -184,8 +203,37 @@ SCALE(cs, Float, float)
 SCALE(zd, Double, double)
 extern "C" Status rocblas_sdot_strided_batched(Handle, int, const float*, int, int64_t, const float*, int, int64_t, int, float*);
 
-// What the C functions have no form for: a factor for each of a batch, an offset behind each pointer of an array, parts of a batch.
+// What the C functions have no form for: a factor for each of a batch, parts of a batch.
 constexpr Status has_no_form = rocblas_status_not_implemented;
+
+/// An array of pointers in device memory, each so many elements behind that of another array.
+template <typename T>
+class Moved {
+    T* const* pointers;
+    void* own = nullptr;
+
+public:
+    Moved(T* const* from, long by, int count) : pointers(from) {
+        constexpr int to_device = 1, to_host = 2;
+        if (by == 0 || from == nullptr || count <= 0)
+            return;
+        std::vector<T*> all(static_cast<size_t>(count));
+        const size_t size = all.size() * sizeof(T*);
+        bool done = hipMemcpy(all.data(), from, size, to_host) == 0;
+        for (T*& pointer : all)
+            pointer += by;
+        done = done && hipMalloc(&own, size) == 0 && hipMemcpy(own, all.data(), size, to_device) == 0;
+        pointers = done ? static_cast<T* const*>(own) : nullptr;
+    }
+    Moved(const Moved&) = delete;
+    /// Waits for what uses them.
+    ~Moved() {
+        hipFree(own);
+    }
+    operator T* const*() const {
+        return pointers;
+    }
+};
 
 template <typename T, typename W>
 EXPORT Status rocblas_internal_dot_template(Handle handle, int n, const T* x, long at_x, int step_x, long stride_x, const T* y,
@@ -225,9 +273,9 @@ EXPORT Status rocblas_internal_gemm_batched_template(Handle handle, rocblas_oper
                                                      int n, int k, const T* alpha, const T* const* a, long at_a, int lda, long,
                                                      const T* const* b, long at_b, int ldb, long, const T* beta, T* const* c,
                                                      long at_c, int ldc, long, int count) {
-    if (at_a != 0 || at_b != 0 || at_c != 0)
-        return has_no_form;
-    return gemm_batched(T())(handle, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, count);
+    const Moved<const T> moved_a(a, at_a, count), moved_b(b, at_b, count);
+    const Moved<T> moved_c(c, at_c, count);
+    return gemm_batched(T())(handle, trans_a, trans_b, m, n, k, alpha, moved_a, lda, moved_b, ldb, beta, moved_c, ldc, count);
 }
 
 template <typename T>
@@ -243,9 +291,9 @@ EXPORT Status rocblas_internal_trsm_batched_template(Handle handle, rocblas_side
                                                      rocblas_diagonal_ diag, int m, int n, const T* alpha, const T* const* a,
                                                      long at_a, int lda, long, T* const* b, long at_b, int ldb, long, int count, bool,
                                                      void*, void*, void*, void*, const T* const*, int, long, long) {
-    if (at_a != 0 || at_b != 0)
-        return has_no_form;
-    return trsm_batched(T())(handle, side, fill, trans, diag, m, n, alpha, a, lda, b, ldb, count);
+    const Moved<const T> moved_a(a, at_a, count);
+    const Moved<T> moved_b(b, at_b, count);
+    return trsm_batched(T())(handle, side, fill, trans, diag, m, n, alpha, moved_a, lda, moved_b, ldb, count);
 }
 
 /// The routines here take what memory they need from the handle: the caller has to bring one element of each kind at most.
@@ -296,9 +344,11 @@ template <typename T>
 EXPORT Status rocblas_internal_trtri_batched_template(Handle handle, rocblas_fill_ fill, rocblas_diagonal_ diag, int n,
                                                       const T* const* a, long at_a, int lda, long, long, T* const* inverse,
                                                       long at_inverse, int ld_inverse, long, long, int count, int parts, T* const*) {
-    if (parts != 1 || at_a != 0 || at_inverse != 0)
+    if (parts != 1)
         return has_no_form;
-    return trtri_batched(T())(handle, fill, diag, n, a, lda, inverse, ld_inverse, count);
+    const Moved<const T> moved_a(a, at_a, count);
+    const Moved<T> moved_inverse(inverse, at_inverse, count);
+    return trtri_batched(T())(handle, fill, diag, n, moved_a, lda, moved_inverse, ld_inverse, count);
 }
 
 #define WITH_SCALARS(type)                                                                                                         \

@@ -1,6 +1,6 @@
 //! Bad arguments, quick returns, handles, and what is set of them.
 
-use std::ptr::null_mut;
+use std::ptr::{from_ref, null_mut};
 
 use rocblas_sys::*;
 
@@ -135,6 +135,13 @@ fn bad_arguments_of_vectors_and_triangles_are_refused() {
         assert_eq!((t.rocblas_cherk)(h, UPPER, T, 2, 2, &one, c, 2, &one, c, 2), INVALID_VALUE);
         assert_eq!((t.rocblas_sgeam)(h, T, N, 2, 2, &one, p, 2, &one, p.add(8), 2, p, 2), INVALID_SIZE);
         assert_eq!((t.rocblas_sdgmm)(h, LEFT, 2, 2, p, 1, p, 1, p, 2), INVALID_SIZE);
+        // There are products of bf16, of which solving begins with one, but no solving.
+        let (two, any) = (half::bf16::from_f32(2.0), p.cast());
+        let (alpha, bf16_r) = (from_ref(&two).cast(), rocblas_datatype::rocblas_datatype_bf16_r);
+        assert_eq!(
+            (t.rocblas_trsm_ex)(h, LEFT, UPPER, N, NON_UNIT, 2, 2, alpha, any, 2, any, 2, any, 0, bf16_r),
+            rocblas_status::rocblas_status_not_implemented
+        );
     }
     assert_eq!(blas.download(&memory), [1.0; 64], "nothing was written");
 }

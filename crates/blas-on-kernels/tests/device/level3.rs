@@ -297,7 +297,7 @@ macro_rules! others {
                     });
                 }
 
-                let (side, step) = (random.one_of(&[LEFT, RIGHT]), random.one_of(&[1, 2, -1, -3]));
+                let (side, step) = (random.one_of(&[LEFT, RIGHT]), random.one_of(&[1, 2, -1, -3, 0]));
                 let a = random.matrices::<$type>(batch, m, n);
                 let x = random.vectors::<$type>(batch, if side == LEFT { m } else { n }, step);
                 let (on_a, on_x, on_c) = (blas.matrices(form, &a), blas.vectors(form, &x), blas.matrices(form, &c));
