@@ -106,8 +106,6 @@ fn solve(
     [m, n]: [i64; 2],
     batches: u32,
 ) -> Result {
-    // Before anything is enqueued: of other types, products are there.
-    let kernel = kernel!("block", kind)?;
     let lower = a.upper == 0;
     let general = Matrix { structure: Structure::General, unit: 0, ..a };
     let blocks = (m - 1) / SIDE + 1;
@@ -133,7 +131,7 @@ fn solve(
             batches,
         };
         let grid = grid((n - 1) / COLUMNS + 1, batches);
-        call.launch(&modules::LEVEL3, kernel, grid, THREADS, &block)?;
+        call.launch(&modules::LEVEL3, kernel!("block", kind)?, grid, THREADS, &block)?;
     }
     Ok(())
 }
@@ -159,6 +157,8 @@ pub(crate) fn trsm(call: &mut Call<'_>, args: &Args) -> Result {
 /// The types of all are that which is computed in. Inverses of A's blocks that the caller may have are not needed.
 pub(crate) fn trsm_ex(call: &mut Call<'_>, args: &Args) -> Result {
     let kind = args.compute;
+    // Other types have products, of which solving begins with one.
+    kernel!("block", kind.ok_or(INVALID_VALUE)?)?;
     let mut args = Args { kind, alpha: Scalar::new(args.alpha.at, kind), ..*args };
     (args.a.kind, args.b.kind) = (kind, kind);
     trsm(call, &args)

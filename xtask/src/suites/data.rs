@@ -1,5 +1,5 @@
 //! The descriptions of tests that `rocblas-test` reads: a file of records of one size. The program reads all of it once for each of its
-//! some hundred functions, each time it starts; of a file with a sample of the records, it starts in a second.
+//! two hundred groups of tests, each time it starts; with a file of a sample of the records, it starts in a second.
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -138,10 +138,12 @@ fn bad_arguments_of_vectors_and_triangles_are_refused() {
         // There are products of bf16, of which solving begins with one, but no solving.
         let (two, any) = (half::bf16::from_f32(2.0), p.cast());
         let (alpha, bf16_r) = (from_ref(&two).cast(), rocblas_datatype::rocblas_datatype_bf16_r);
-        assert_eq!(
-            (t.rocblas_trsm_ex)(h, LEFT, UPPER, N, NON_UNIT, 2, 2, alpha, any, 2, any, 2, any, 0, bf16_r),
-            rocblas_status::rocblas_status_not_implemented
-        );
+        for a in [any, null_mut()] {
+            assert_eq!(
+                (t.rocblas_trsm_ex)(h, LEFT, UPPER, N, NON_UNIT, 2, 2, alpha, a, 2, any, 2, any, 0, bf16_r),
+                rocblas_status::rocblas_status_not_implemented
+            );
+        }
     }
     assert_eq!(blas.download(&memory), [1.0; 64], "nothing was written");
 }
