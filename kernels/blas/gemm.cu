@@ -32,7 +32,32 @@ struct Shape {
     unsigned hermitian; // D's diagonal is real
 };
 
-template <typename T> __device__ __forceinline__ T element(const Matrix &m, const void *p, int64_t i, int64_t j) {
+// Element `i` of A or B: of a type that is computed in T, or of f32 where `NARROW`: f64 has a kernel of its own for that.
+template <typename T, bool NARROW> __device__ __forceinline__ T read_operand(const void *p, unsigned type, int64_t i) {
+    if constexpr (NARROW) {
+        if (type == F32)
+            return static_cast<T>(static_cast<const float *>(p)[i]);
+    }
+    return read<T>(p, type, i);
+}
+// The same of C and D, which may have 8 bits, too.
+template <typename T, bool NARROW> __device__ __forceinline__ T read_result(const void *p, unsigned type, int64_t i) {
+    if constexpr (NARROW)
+        return read_operand<T, NARROW>(p, type, i);
+    else
+        return read_any<T>(p, type, i);
+}
+template <typename T, bool NARROW> __device__ __forceinline__ void write_result(void *p, unsigned type, int64_t i, T x) {
+    if constexpr (NARROW) {
+        if (type == F32) {
+            static_cast<float *>(p)[i] = static_cast<float>(x);
+            return;
+        }
+    }
+    write_any<T>(p, type, i, x);
+}
+
+template <typename T, bool NARROW> __device__ __forceinline__ T element(const Matrix &m, const void *p, int64_t i, int64_t j) {
     bool conjugate = m.conjugate != 0;
     if (m.structure != GENERAL) {
         if (m.upper != 0 ? i > j : i < j) {
@@ -46,7 +71,7 @@ template <typename T> __device__ __forceinline__ T element(const Matrix &m, cons
         if (i == j && m.structure == TRIANGULAR && m.unit != 0)
             return one<T>();
     }
-    const T x = read<T>(p, m.operand.type, i * m.row + j * m.column);
+    const T x = read_operand<T, NARROW>(p, m.operand.type, i * m.row + j * m.column);
     if (i == j && m.structure == HERMITIAN)
         return Number<T>::real(x);
     return conjugate ? Number<T>::conj(x) : x;
@@ -58,6 +83,8 @@ template <typename T> __device__ __forceinline__ bool wanted(const Shape &shape,
 
 // What a product is made of.
 template <typename T> struct Products {
+    // Whether matrices have another type than T.
+    static constexpr bool NARROW = false;
     // Whether alpha = 0 and beta = 1 leave C as it is.
     static constexpr bool KEEPS = true;
     static __device__ __forceinline__ T none() { return zero<T>(); }
@@ -71,10 +98,16 @@ template <typename T> struct Products {
     static __device__ __forceinline__ T with_none(T result) { return result; }
 };
 
+// The same of matrices that are narrower than what they are multiplied in.
+template <typename T> struct NarrowProducts : Products<T> {
+    static constexpr bool NARROW = true;
+};
+
 // The operations of `geam_ex`: min(alpha * (A + B), beta * C) and the sum of min(alpha * A, alpha * B), plus beta * C. With a negative alpha,
 // operands change their signs. Of a number and NaN, the number is the lesser.
 template <typename T> __device__ __forceinline__ T signed_as(T alpha, T x) { return alpha < 0 ? -x : x; }
 template <typename T> struct MinPlus {
+    static constexpr bool NARROW = false;
     static constexpr bool KEEPS = false;
     static __device__ __forceinline__ T none() { return static_cast<T>(INFINITY); }
     static __device__ __forceinline__ T beyond() { return none(); }
@@ -86,6 +119,7 @@ template <typename T> struct MinPlus {
     static __device__ __forceinline__ T with_none(T result) { return both(result, 0); }
 };
 template <typename T> struct PlusMin {
+    static constexpr bool NARROW = false;
     static constexpr bool KEEPS = true;
     static __device__ __forceinline__ T none() { return 0; }
     static __device__ __forceinline__ T beyond() { return 0; }
@@ -101,7 +135,7 @@ template <typename T, typename Of> __device__ __forceinline__ void finish(const 
     T result = Of::scaled(alpha, sum);
     // beta = 0 must not read C: it may hold anything, NaN included
     if (!(beta == zero<T>())) {
-        T old = read_any<T>(c, shape.c.operand.type, i * shape.c.row + j * shape.c.column);
+        T old = read_result<T, Of::NARROW>(c, shape.c.operand.type, i * shape.c.row + j * shape.c.column);
         if (shape.hermitian != 0 && i == j)
             old = Number<T>::real(old);
         result = Of::both(result, beta * old);
@@ -110,7 +144,7 @@ template <typename T, typename Of> __device__ __forceinline__ void finish(const 
     }
     if (shape.hermitian != 0 && i == j)
         result = Number<T>::real(result);
-    write_any<T>(d, shape.d.operand.type, i * shape.d.row + j * shape.d.column, result);
+    write_result<T, Of::NARROW>(d, shape.d.operand.type, i * shape.d.row + j * shape.d.column, result);
 }
 
 // Whether D is C as it is: nothing is there to be read or written.
@@ -160,11 +194,11 @@ template <typename T, typename Of> __device__ __forceinline__ void gemm(const Sh
                 for (unsigned i = 0; i < SIDE * DEPTH / THREADS; ++i) {
                     const unsigned at = thread + i * THREADS;
                     unsigned row = a_by_rows ? at % SIDE : at / DEPTH, deep = a_by_rows ? at / SIDE : at % DEPTH;
-                    tiles[0][deep][row] = row0 + row < shape.m && depth + deep < last ? Of::operand(factor, element<T>(shape.a, a, row0 + row, depth + deep)) : Of::beyond();
+                    tiles[0][deep][row] = row0 + row < shape.m && depth + deep < last ? Of::operand(factor, element<T, Of::NARROW>(shape.a, a, row0 + row, depth + deep)) : Of::beyond();
                     row = b_by_columns ? at % SIDE : at / DEPTH, deep = b_by_columns ? at / SIDE : at % DEPTH;
                     T x = Of::beyond();
                     if (column0 + row < shape.n && depth + deep < last)
-                        x = Of::operand(factor, read<T>(b, shape.b.operand.type, (depth + deep) * shape.b.row + (column0 + row) * shape.b.column));
+                        x = Of::operand(factor, read_operand<T, Of::NARROW>(b, shape.b.operand.type, (depth + deep) * shape.b.row + (column0 + row) * shape.b.column));
                     tiles[1][deep][row] = shape.b.conjugate != 0 ? Number<T>::conj(x) : x;
                 }
                 __syncthreads();
@@ -228,6 +262,7 @@ template <typename T, typename Of> __device__ __forceinline__ void add(const Sha
     extern "C" __global__ __launch_bounds__(THREADS) void blas_##NAME##_add_##TYPE(const Shape shape) { add<T, OF<T>>(shape); }
 GEMM(float, Products, gemm, f32)
 GEMM(double, Products, gemm, f64)
+GEMM(double, NarrowProducts, gemm, f64_of_f32)
 GEMM(Complex<float>, Products, gemm, c32)
 GEMM(Complex<double>, Products, gemm, c64)
 GEMM(int, Products, gemm, i32)

@@ -132,7 +132,14 @@ updates! {
 pub(crate) fn syrk_ex(call: &mut Call<'_>, args: &Args) -> Result {
     let compute = args.compute.ok_or(INVALID_VALUE)?;
     let (a, c) = (args.a.kind.ok_or(INVALID_VALUE)?, args.c.kind.ok_or(INVALID_VALUE)?);
-    if [a, c].iter().any(|kind| kind.compute() != compute) || compute == Type::I32 {
+    let known = match compute {
+        Type::F32 => [a, c].iter().all(|kind| kind.compute() == Type::F32),
+        // Of f32, it is more exact.
+        Type::F64 => [Type::F32, Type::F64].contains(&a) && (c == Type::F64 || c == a),
+        Type::C32 | Type::C64 => [a, c].iter().all(|kind| *kind == compute),
+        _ => false,
+    };
+    if !known {
         return Err(NOT_IMPLEMENTED);
     }
     let factor = |scalar: Scalar| Scalar::new(scalar.at, Some(compute));

@@ -132,11 +132,15 @@ const MOST_PARTS: i64 = 64;
 const MOST_PARTIAL: usize = 64 << 20;
 
 /// The kernels of a product, and what adds its parts.
-fn kernels(compute: Type) -> Result<[&'static str; 2]> {
-    if compute == Type::I32 {
-        return Ok(["blas_gemm_i32", "blas_gemm_add_i32"]);
+fn kernels(compute: Type, product: &Product) -> Result<[&'static str; 2]> {
+    let operands = [product.a, product.b, product.c, product.d].map(|matrix| matrix.operand.kind);
+    match compute {
+        Type::I32 => Ok(["blas_gemm_i32", "blas_gemm_add_i32"]),
+        Type::F64 if operands.contains(&(Type::F32 as u32)) => {
+            Ok(["blas_gemm_f64_of_f32", "blas_gemm_add_f64_of_f32"])
+        }
+        _ => Ok([kernel!("gemm", compute)?, kernel!("gemm_add", compute)?]),
     }
-    Ok([kernel!("gemm", compute)?, kernel!("gemm_add", compute)?])
 }
 
 impl Call<'_> {
@@ -156,7 +160,7 @@ impl Call<'_> {
         if !epilogue.is_none() {
             return Err(NOT_IMPLEMENTED);
         }
-        self.tiles(kernels(compute)?, compute, product)
+        self.tiles(kernels(compute, product)?, compute, product)
     }
 
     /// Enqueues what `kernels/blas/gemm.cu` has for all matrices: a kernel, and what adds its parts.

@@ -1,6 +1,6 @@
 //! Products with symmetric and Hermitian matrices, products that are such, and matrices element by element.
 
-use rocblas_sys::{rocblas_fill, rocblas_operation};
+use rocblas_sys::{rocblas_datatype, rocblas_fill, rocblas_operation};
 
 use crate::common::{
     BETWEEN, Blas, C, Form, LEFT, LOWER, N, NAN, RIGHT, Random, SUCCESS, T, UPPER, call, form, op,
@@ -329,4 +329,82 @@ others! {
         gemmt [rocblas_zgemmt rocblas_zgemmt_64 rocblas_zgemmt_batched rocblas_zgemmt_batched_64 rocblas_zgemmt_strided_batched rocblas_zgemmt_strided_batched_64]
         geam [rocblas_zgeam rocblas_zgeam_64 rocblas_zgeam_batched rocblas_zgeam_batched_64 rocblas_zgeam_strided_batched rocblas_zgeam_strided_batched_64]
         dgmm [rocblas_zdgmm rocblas_zdgmm_64 rocblas_zdgmm_batched rocblas_zdgmm_batched_64 rocblas_zdgmm_strided_batched rocblas_zdgmm_strided_batched_64];
+}
+
+/// C = alpha op(A) op(A)ᵀ + beta C of matrices of these types, with factors of the one that is computed in.
+fn update_by_type<A: Element, C: Element, F: Element>(kinds: [rocblas_datatype; 3], seed: u64) {
+    let blas = Blas::new();
+    let mut random = Random::new(seed);
+    for number in 0..8 {
+        let on_device = number % 2 == 1;
+        blas.on_device(on_device);
+        let (uplo, trans) = (random.one_of(&[UPPER, LOWER]), random.one_of(&[N, T]));
+        let (n, k) = (random.one_of(&SIZES), random.one_of(&[0, 1, 17, 65, 600]));
+        let (alpha, beta) = (F::of(random.factor()).z(), F::of(random.factor()).z());
+        let (rows, columns) = if trans == N { (n, k) } else { (k, n) };
+        let a = random.matrices::<A>(1, rows, columns);
+        let c = old::<C>(&mut random, Form::Plain, n, n, beta);
+        let (on_a, on_c) = (blas.matrices(Form::Plain, &a), blas.matrices(Form::Plain, &c));
+        let [on_alpha, on_beta] = [alpha, beta].map(|x| blas.scalar::<F>(x, on_device));
+        let (a, c) = (&a[0], &c[0]);
+        let [size, depth, lda, ldc] = [n, k, a.leading, c.leading].map(|size| size as i32);
+        let what = (kinds, on_device, uplo, trans, n, k, alpha, beta);
+        // SAFETY: the operands have as many elements as the sizes say.
+        let status = unsafe {
+            (blas.table.rocblas_syrk_ex)(
+                blas.handle,
+                uplo,
+                trans,
+                size,
+                depth,
+                on_alpha.pointer(),
+                on_a.pointer(),
+                kinds[0],
+                lda,
+                on_beta.pointer(),
+                on_c.pointer(),
+                kinds[1],
+                ldc,
+                kinds[2],
+            )
+        };
+        assert_eq!(status, SUCCESS, "{what:?}");
+        for (place, got) in on_c.read(&blas)[0].iter().enumerate() {
+            let (i, j) = (place % c.leading, place / c.leading);
+            if i >= n || !in_triangle(uplo, i, j) {
+                let before = c.data[place];
+                assert!(
+                    *got == before || got.z().is_nan() && before.z().is_nan(),
+                    "{what:?} at {i}, {j}: {got:?}"
+                );
+                continue;
+            }
+            let sum = Sum::of((0..k).map(|d| (op(a, trans, i, d), op(a, trans, j, d))));
+            let want = finish(sum, alpha, beta, c.at(i, j));
+            // In the type that is computed in, and rounded once.
+            let bound =
+                F::ROUNDING * want.size * (4 + 2 * want.terms) as f64 + C::ROUNDING * want.value.size();
+            let is_right = want.value.is_nan() && got.z().is_nan() || (got.z() - want.value).size() <= bound;
+            assert!(is_right, "{what:?} at {i}, {j}: {got:?}, not {want:?}");
+        }
+    }
+}
+
+#[test]
+fn symmetric_updates_by_type_are_right() {
+    use half::{bf16, f16};
+    use rocblas_datatype as kind;
+    let [f32_r, f64_r] = [kind::rocblas_datatype_f32_r, kind::rocblas_datatype_f64_r];
+    let [f16_r, bf16_r] = [kind::rocblas_datatype_f16_r, kind::rocblas_datatype_bf16_r];
+    let [f32_c, f64_c] = [kind::rocblas_datatype_f32_c, kind::rocblas_datatype_f64_c];
+    update_by_type::<f16, f16, f32>([f16_r, f16_r, f32_r], 50);
+    update_by_type::<f16, f32, f32>([f16_r, f32_r, f32_r], 51);
+    update_by_type::<bf16, bf16, f32>([bf16_r, bf16_r, f32_r], 52);
+    update_by_type::<bf16, f32, f32>([bf16_r, f32_r, f32_r], 53);
+    update_by_type::<f32, f32, f32>([f32_r, f32_r, f32_r], 54);
+    update_by_type::<f32, f32, f64>([f32_r, f32_r, f64_r], 55);
+    update_by_type::<f32, f64, f64>([f32_r, f64_r, f64_r], 56);
+    update_by_type::<f64, f64, f64>([f64_r, f64_r, f64_r], 57);
+    update_by_type::<[f32; 2], [f32; 2], [f32; 2]>([f32_c, f32_c, f32_c], 58);
+    update_by_type::<[f64; 2], [f64; 2], [f64; 2]>([f64_c, f64_c, f64_c], 59);
 }
