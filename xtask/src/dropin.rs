@@ -153,6 +153,14 @@ pub(crate) struct Own {
 }
 
 impl Own {
+    /// AMD's alone.
+    pub(crate) const NONE: Own = Own { hip: false, blas: false, rccl: false };
+
+    /// Whether those that are this project's in `other` are here, too.
+    pub(crate) fn has(self, other: Own) -> bool {
+        (self.hip || !other.hip) && (self.blas || !other.blas) && (self.rccl || !other.rccl)
+    }
+
     /// Who a program's HIP is, and which other libraries are this project's.
     pub(crate) fn name(self) -> String {
         let mut name = if self.hip { "hip-on-hsa" } else { "AMD's" }.to_owned();
@@ -320,6 +328,14 @@ mod tests {
             assert!(tests.iter().any(|test| test.is_file()), "{}", library.package);
             assert!(run::describe(&build(true)).contains(library.package));
         }
+    }
+
+    #[test]
+    fn own_libraries_are_had_where_no_wanted_one_is_amds() {
+        let [hip, both] = [Own { hip: true, ..Own::NONE }, Own { hip: true, blas: true, ..Own::NONE }];
+        assert!(both.has(hip) && both.has(both) && both.has(Own::NONE) && Own::NONE.has(Own::NONE));
+        assert!(!hip.has(both) && !Own::NONE.has(hip));
+        assert!(!both.has(Own { rccl: true, ..Own::NONE }));
     }
 
     #[test]

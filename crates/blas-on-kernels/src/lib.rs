@@ -21,7 +21,7 @@
 //! * A call on a handle of another device than the current one makes that device current meanwhile.
 //! * 16-bit floats are computed in f32 and rounded once, whatever the compute type is.
 //! * rocBLAS 6's products of 8-bit floats (`gemm_ex3`) are there, on every device.
-//! * Logging (`ROCBLAS_LAYER`) is not there.
+//! * Logging (`ROCBLAS_LAYER`) and checks of numbers (`ROCBLAS_CHECK_NUMERICS`) are not there.
 #![warn(missing_docs)]
 
 mod api;

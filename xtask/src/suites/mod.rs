@@ -16,7 +16,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use self::gtest::Outcome;
-use self::page::Summary;
+use self::page::{Failure, Summary};
 use self::run::Ran;
 use self::table::{EXPECTED, SUITES, Suite, TARGETS};
 use crate::dropin::Own;
@@ -174,8 +174,17 @@ fn one(suite: &Suite, target: &str, place: &Place, tree: &Path, options: &Option
     if batches.is_empty() {
         bail!("{}: no test is of that form", suite.name);
     }
+    let known = |test: &str| {
+        let here = |known: &&table::Expected| {
+            known.suite == suite.name
+                && gtest::matches(known.tests, test)
+                && gtest::matches(known.target, target)
+                && options.own.has(known.own)
+        };
+        EXPECTED.iter().find(here)
+    };
     let started = Instant::now();
-    let ran = all(batches, suite, &logs)?;
+    let ran = all(batches, suite, |test| known(test).is_some(), &logs)?;
     let listed = described.unwrap_or(listed_in_all);
     let mut summary = Summary { left_out, listed, ..Summary::default() };
     ran.iter().for_each(|ran| summary.count(ran.outcome));
@@ -186,19 +195,10 @@ fn one(suite: &Suite, target: &str, place: &Place, tree: &Path, options: &Option
         summary.tests(),
         started.elapsed().as_secs()
     );
-    let reason = |test: &str| {
-        let here = |known: &&table::Expected| {
-            known.suite == suite.name
-                && gtest::matches(known.tests, test)
-                && gtest::matches(known.target, target)
-                && known.own.is_none_or(|own| own == options.own)
-        };
-        EXPECTED.iter().find(here).map(|known| known.reason)
-    };
     let mut surprises = Vec::new();
     let mut failures = Vec::new();
     for Ran { test, outcome, detail } in ran {
-        let expected = reason(&test);
+        let expected = known(&test);
         match (outcome > Outcome::Skipped, expected) {
             (true, None) => surprises.push(format!("{} {target}: {test}: {outcome:?}", suite.name)),
             (false, Some(_)) if outcome == Outcome::Passed => {
@@ -207,10 +207,11 @@ fn one(suite: &Suite, target: &str, place: &Place, tree: &Path, options: &Option
             _ => {}
         }
         if outcome > Outcome::Skipped {
-            failures.push((test, outcome, expected.map_or(detail, str::to_owned)));
+            let (tests, why) =
+                expected.map_or((test, detail), |known| (known.tests.to_owned(), known.reason.to_owned()));
+            failures.push(Failure { tests, outcome, why });
         }
     }
-    failures.sort_by(|a, b| a.0.cmp(&b.0));
     if options.filter.is_none() {
         let run = page::Run {
             place: [suite.name, &libraries, target].map(str::to_owned),
@@ -271,8 +272,13 @@ fn programs<'a>(
     }
 }
 
-/// Runs all batches, some at the same time; in the end all tests in the order of the batches.
-fn all(batches: VecDeque<Batch<'_>>, suite: &Suite, logs: &Path) -> Result<Vec<Ran>> {
+/// Runs all batches, some at the same time; in the end all tests in the order of the batches. Some are `known` to fail.
+fn all(
+    batches: VecDeque<Batch<'_>>,
+    suite: &Suite,
+    known: impl Fn(&str) -> bool + Sync,
+    logs: &Path,
+) -> Result<Vec<Ran>> {
     let count = batches.len();
     let queue = Mutex::new(batches.into_iter().enumerate().collect::<VecDeque<_>>());
     let done = Mutex::new(Vec::new());
@@ -282,7 +288,7 @@ fn all(batches: VecDeque<Batch<'_>>, suite: &Suite, logs: &Path) -> Result<Vec<R
             scope.spawn(|| {
                 while let Some((index, batch)) = next() {
                     let log = logs.join(format!("{}-{index:04}.log", name_of(batch.program)));
-                    let ran = run::run(|| batch.program.command(), &batch.tests, suite, &log);
+                    let ran = run::run(|| batch.program.command(), &batch.tests, suite, &known, &log);
                     if let Ok(ran) = &ran {
                         let failed = ran.iter().filter(|ran| ran.outcome > Outcome::Skipped);
                         for Ran { test, outcome, .. } in failed {

@@ -12,7 +12,7 @@ const INTRODUCTION: &str = "\
 
 Written by `cargo xtask test --suites`; edits are lost. The programs are those of Debian's packages of ROCm 7.2, run in a sysroot of that
 release over virtual GPUs ([amd-hip.md](amd-hip.md)): with AMD's HIP, with this project's (`hip-on-hsa`) where a program needs nothing but HIP, and
-with this project's rocBLAS (`blas-on-kernels`) or RCCL (`rccl-on-hip`) where it uses that. Each test has a time limit, and a test that fails is the last one of its process. *Left out* are tests that need what no virtual
+with this project's rocBLAS (`blas-on-kernels`) or RCCL (`rccl-on-hip`) where it uses that. Each test has a time limit, and one that fails without being expected to is the last one of its process. *Left out* are tests that need what no virtual
 GPU has, with the reasons below. Where the tests are \"some of all\", these are a sample with tests of every function and type; of rocBLAS, all are the
 descriptions that tests are made of, some for types that a function does not have.
 
@@ -64,8 +64,17 @@ pub(crate) struct Run {
     /// The limit of a test, in seconds.
     pub(crate) seconds: u64,
     pub(crate) date: String,
-    /// Test, outcome and reason of each that does not pass.
-    pub(crate) failures: Vec<(String, Outcome, String)>,
+    /// Those that do not pass.
+    pub(crate) failures: Vec<Failure>,
+}
+
+/// A test that does not pass, or several that have one reason.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Failure {
+    /// Its name, or the pattern for their names.
+    pub(crate) tests: String,
+    pub(crate) outcome: Outcome,
+    pub(crate) why: String,
 }
 
 fn cells(row: &str) -> Option<Vec<String>> {
@@ -106,13 +115,16 @@ pub(crate) fn with(page: &str, run: &Run) -> String {
         run.seconds, run.date
     );
     results.insert(run.place.clone(), row);
-    let rows = run.failures.iter().map(|(test, outcome, why)| {
+    let mut counts: BTreeMap<&Failure, usize> = BTreeMap::new();
+    run.failures.iter().for_each(|failure| *counts.entry(failure).or_default() += 1);
+    let rows = counts.into_iter().map(|(Failure { tests, outcome, why }, count)| {
         let outcome = match outcome {
             Outcome::OutOfTime => "out of time",
             Outcome::Crashed => "process ended",
             _ => "fails",
         };
-        format!("| {suite} | {libraries} | {target} | `{}` | {outcome} | {} |", cell(test), cell(why))
+        let many = if tests.contains('*') { format!(" ({count})") } else { String::new() };
+        format!("| {suite} | {libraries} | {target} | `{}`{many} | {outcome} | {} |", cell(tests), cell(why))
     });
     failures.insert(run.place.clone(), rows.collect());
 
@@ -138,7 +150,11 @@ mod tests {
     use super::*;
 
     fn run(suite: &str, target: &str, passed: usize, failures: &[&str]) -> Run {
-        let failure = |test: &&str| ((*test).to_owned(), Outcome::Failed, "a | b\nc".to_owned());
+        let failure = |test: &&str| Failure {
+            tests: (*test).to_owned(),
+            outcome: Outcome::Failed,
+            why: "a | b\nc".to_owned(),
+        };
         let failures: Vec<_> = failures.iter().map(failure).collect();
         let listed = 7;
         let summary = Summary { passed, failed: failures.len(), left_out: 3, listed, ..Summary::default() };
@@ -162,6 +178,11 @@ mod tests {
         );
         assert!(page.contains("| b | AMD's | gfx90a | `B.two` | fails | a \\| b c |\n"), "{page}");
         assert!(page.find("| a |").expect("a") < page.find("| b |").expect("b"));
+        let several = with(&page, &run("b", "gfx90a", 4, &["B.t*", "B.one", "B.t*"]));
+        assert!(
+            several.contains("| `B.one` | fails |") && several.contains("| `B.t*` (2) | fails |"),
+            "{several}"
+        );
         let page = with(&page, &run("b", "gfx90a", 7, &[]));
         assert!(page.contains("| b | AMD's | gfx90a | 7 | 7 | 0 |"), "{page}");
         assert!(!page.contains("B.one") && page.contains("`A.one`"), "{page}");

@@ -60,12 +60,13 @@ pub(crate) fn list(mut command: Command, filter: &str, log: &Path, limit: Durati
     Ok(gtest::names(&String::from_utf8_lossy(&bytes?)))
 }
 
-/// Runs the tests one after the other in as few processes as it takes: each ends at the first test that does not pass, and the next
-/// one goes on behind it.
+/// Runs the tests one after the other in as few processes as it takes: each ends at the first test that does not pass, unless that is
+/// `known` to fail, and the next one goes on behind it.
 pub(crate) fn run(
     command: impl Fn() -> Result<Command>,
     tests: &[String],
     suite: &Suite,
+    known: impl Fn(&str) -> bool,
     log: &Path,
 ) -> Result<Vec<Ran>> {
     let mut log = File::create(log).with_context(|| log.display().to_string())?;
@@ -75,7 +76,7 @@ pub(crate) fn run(
         let rest: Vec<String> = tests.iter().filter(|test| !done.contains(test.as_str())).cloned().collect();
         let Some(first) = rest.first() else { return Ok(ran) };
         let before = ran.len();
-        process(command()?, &rest, suite, &mut log, &mut ran)?;
+        process(command()?, &rest, suite, &known, &mut log, &mut ran)?;
         if ran.len() == before {
             // Nothing started: what is wrong is not the test's alone, but it is the one that was to run.
             let detail = "the program ended before the test started".to_owned();
@@ -88,6 +89,7 @@ fn process(
     mut command: Command,
     tests: &[String],
     suite: &Suite,
+    known: impl Fn(&str) -> bool,
     log: &mut File,
     ran: &mut Vec<Ran>,
 ) -> Result<()> {
@@ -131,9 +133,10 @@ fn process(
                     }
                     Line::Ended(name, outcome) if current.as_deref() == Some(name) => {
                         let test = current.take().unwrap_or_default();
+                        let goes_on = outcome <= Outcome::Skipped || suite.goes_on || known(&test);
                         let count = done(test, outcome, &said);
                         // What a failed test leaves behind is not the next one's matter.
-                        if outcome > Outcome::Skipped && !suite.goes_on || count == last {
+                        if !goes_on || count == last {
                             end(&mut child);
                             return Ok(());
                         }
@@ -224,7 +227,7 @@ done
         let tests = names.map(str::to_owned);
         let log = folder.path().join("log");
         let started = Instant::now();
-        let ran = run(command, &tests, &Suite { seconds: 1, ..PLAIN }, &log).expect("runs");
+        let ran = run(command, &tests, &Suite { seconds: 1, ..PLAIN }, |_| false, &log).expect("runs");
         assert!(started.elapsed() < Duration::from_secs(30));
         use Outcome::*;
         let outcomes = [Passed, Failed, Skipped, OutOfTime, Passed, Crashed, Crashed, Failed, Failed, Passed];
@@ -236,6 +239,24 @@ done
         assert_eq!(ran[6].detail, "the process ended with exit code 3");
         assert_eq!(ran[7].detail, "file.cc:8: Failure");
         assert_eq!(ran[8].detail, "the program does not say how the test ended");
+    }
+
+    #[test]
+    fn a_process_goes_on_behind_a_test_that_is_known_to_fail() {
+        let folder = tempfile::tempdir().expect("folder");
+        let started = std::cell::Cell::new(0);
+        let command = || {
+            started.set(started.get() + 1);
+            let mut command = Command::new("sh");
+            command.args(["-c", PROGRAM, "program"]);
+            Ok(command)
+        };
+        let tests = ["A.bad1", "A.ok1", "A.bad2", "A.ok2"].map(str::to_owned);
+        let log = folder.path().join("log");
+        let ran = run(command, &tests, &PLAIN, |test| test == "A.bad1", &log).expect("runs");
+        use Outcome::*;
+        assert_eq!(ran.iter().map(|ran| ran.outcome).collect::<Vec<_>>(), [Failed, Passed, Failed, Passed]);
+        assert_eq!(started.get(), 2);
     }
 
     #[test]
@@ -260,7 +281,7 @@ done
         let folder = tempfile::tempdir().expect("folder");
         let command = || Ok(Command::new("true"));
         let tests = ["A.a".to_owned(), "A.b".to_owned()];
-        let ran = run(command, &tests, &PLAIN, &folder.path().join("log")).expect("runs");
+        let ran = run(command, &tests, &PLAIN, |_| false, &folder.path().join("log")).expect("runs");
         assert!(ran.len() == 2 && ran.iter().all(|ran| ran.outcome == Outcome::Crashed), "{ran:?}");
     }
 }
