@@ -308,8 +308,6 @@ pub(crate) static EXPECTED: &[Expected] = &[
         reason: "chooses single compute units; the driver refuses that from gfx10 on, where two are one workgroup processor",
     },
     of_our_blas("_/check_numerics_*", "there is no mode that looks for NaN and infinities"),
-    of_our_blas("_/dot*_ex.blas1_ex/*_f32_r_f32_r_f64_r_f64_r_*", "of f32, a result of f64 is not there"),
-    of_our_blas("_/geam_ex.*", "not there"),
     of_our_blas("_/logging.*", "nothing is logged"),
 ];
 
