@@ -140,7 +140,7 @@ pub use error::{Error, FaultReport, Result};
 pub use event::{Event, EventOptions};
 pub use function::{Function, SuggestedBlock};
 pub use global::{Global, GlobalMut};
-pub use graph::{Graph, GraphBuffer, GraphError, GraphExec, GraphMemory, SharedHostBuffer};
+pub use graph::{Graph, GraphBuffer, GraphError, GraphExec, GraphMemory, GraphResource, SharedHostBuffer};
 #[doc(inline)]
 pub use hip_derive::DeviceCopy;
 pub use hip_sys;

@@ -213,6 +213,11 @@ impl Usage {
         Ok(())
     }
 
+    /// Whether everything registered so far is done, without waiting for it. Where that cannot be told, it is not.
+    pub(crate) fn is_over(&self) -> bool {
+        self.uses().iter().all(Prior::is_over)
+    }
+
     /// Releases what streams may use, when none does any more. What could not be waited for is kept for good.
     pub(crate) fn finish<T>(&mut self, what: &'static str, things: T, release: impl FnOnce(T)) {
         match self.retire().wait() {

@@ -76,19 +76,16 @@ pub(crate) enum Operation {
     Transfer(Transfer),
 }
 
-/// Operations that begin when all their streams have come to them. Collectives go first, in their order; then all transfers at once.
+/// What one communicator does at once. Collectives go first, in their order; then all transfers at once.
 #[derive(Debug, Default)]
-pub(crate) struct Batch {
+pub(crate) struct Work {
     pub(crate) collectives: Vec<Collective>,
     pub(crate) transfers: Vec<Transfer>,
     /// Handles of the streams, each once.
     pub(crate) streams: Vec<usize>,
-    /// Streams that have not come yet.
-    awaited: AtomicUsize,
-    failure: Mutex<Option<Failure>>,
 }
 
-impl Batch {
+impl Work {
     pub(crate) fn add(&mut self, operation: Operation, stream: usize) {
         match operation {
             Operation::Collective(collective) => self.collectives.push(collective),
@@ -96,7 +93,6 @@ impl Batch {
         }
         if !self.streams.contains(&stream) {
             self.streams.push(stream);
-            *self.awaited.get_mut() += 1;
         }
     }
 
@@ -115,6 +111,22 @@ impl Batch {
         Err(Failure::usage(format!(
             "rank {rank} sends to itself and does not receive the same in the same group, or the other way round"
         )))
+    }
+}
+
+/// Work that begins when all its streams have come to it.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(crate) work: Work,
+    /// Streams that have not come yet.
+    awaited: AtomicUsize,
+    failure: Mutex<Option<Failure>>,
+}
+
+impl Batch {
+    pub(crate) fn new(work: Work) -> Self {
+        let awaited = AtomicUsize::new(work.streams.len());
+        Self { work, awaited, failure: Mutex::new(None) }
     }
 
     /// A stream has come, or failed before.

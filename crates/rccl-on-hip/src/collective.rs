@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::batch::{Address, Batch, Collective, Kind, Scale};
+use crate::batch::{Address, Collective, Kind, Scale, Work};
 use crate::device::Copies;
 use crate::error::{Failure, Result};
 use crate::number;
@@ -34,17 +34,17 @@ impl Machine {
         Self { segment, copies, operations: 0, pieces: 0, scratch }
     }
 
-    /// Does everything in a batch.
+    /// Does all of it.
     ///
     /// # Safety
     /// Every address is that of memory which the device reaches, with as many elements as the operation needs, until this returns.
-    pub(crate) unsafe fn run(&mut self, batch: &Batch) -> Result {
-        for collective in &batch.collectives {
+    pub(crate) unsafe fn run(&mut self, work: &Work) -> Result {
+        for collective in &work.collectives {
             // SAFETY: the caller's promise.
             unsafe { self.collective(collective)? };
         }
         // SAFETY: the caller's promise.
-        unsafe { crate::transfer::run(self, &batch.transfers) }
+        unsafe { crate::transfer::run(self, &work.transfers) }
     }
 
     fn ranks(&self) -> usize {

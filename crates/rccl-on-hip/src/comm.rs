@@ -6,6 +6,9 @@
 //!
 //! The worker copies to and from the device on a stream of its own, and raises the word when the operation is done, or will never be.
 //! Nothing that waits for another rank runs on a thread of HIP's, so that ranks of one process never keep each other from running.
+//!
+//! An operation of a graph does the same by nodes, each time that the graph runs; see [`captured`](crate::captured). Its turn is when it
+//! comes, which is in the order of the program's calls by [`Order`].
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
@@ -16,11 +19,13 @@ use std::time::Duration;
 use hip_sys::{hipError_t, hipStream_t};
 use rccl_sys::{ncclComm_t, ncclResult_t};
 
-use crate::batch::{Batch, Kind};
+use crate::batch::{Batch, Kind, Work};
+use crate::captured::Captured;
 use crate::collective::Machine;
-use crate::device::{Copies, Current, Word};
+use crate::device::{Copies, Current, Relaxed, Word};
 use crate::error::{Failure, Result, check, hip};
 use crate::id::Id;
+use crate::order::Order;
 use crate::segment::{MOST_RANKS, Reason, Segment};
 
 /// How many seconds ranks wait for each other when a communicator is made.
@@ -61,6 +66,8 @@ enum Phase {
     /// Its ranks come together.
     Starting,
     Ready,
+    /// The worker does no more jobs.
+    Leaving,
     /// The worker has ended.
     Ended,
 }
@@ -79,19 +86,41 @@ pub(crate) struct Scaled {
     pub(crate) scale: crate::batch::Scale,
 }
 
-enum Job {
-    Batch(u64, Arc<Batch>),
-    Split { color: i32, key: i32, child: Option<Arc<Comm>> },
+/// What the worker does in its turn.
+pub(crate) enum Job {
+    /// Work that was enqueued once.
+    Batch(Arc<Batch>),
+    Split {
+        turn: Arc<Batch>,
+        color: i32,
+        key: i32,
+        child: Option<Arc<Comm>>,
+    },
+    /// Work of a graph that runs.
+    Run(Arc<Captured>),
+}
+
+impl Job {
+    /// Whether what it waits for is there.
+    fn is_ready(&self, word: &Word) -> bool {
+        match self {
+            Self::Batch(batch) | Self::Split { turn: batch, .. } => batch.is_ready().is_some(),
+            Self::Run(captured) => word.value() >= captured.after,
+        }
+    }
 }
 
 struct State {
     phase: Phase,
     /// What it is to be, until it starts.
     place: Option<Place>,
-    jobs: VecDeque<Job>,
+    /// What was enqueued, each with its number.
+    jobs: VecDeque<(u64, Job)>,
+    /// Runs of graphs that have come. They go first: what was enqueued after them has not come.
+    runs: VecDeque<Arc<Captured>>,
     /// A job is being done.
     is_busy: bool,
-    /// Batches so far, counted on from the word's first value.
+    /// Jobs that were enqueued so far, counted on from the word's first value.
     sequence: u64,
     failure: Option<Failure>,
     /// There will be no more jobs.
@@ -112,6 +141,8 @@ pub(crate) struct Comm {
     word: Word,
     state: Mutex<State>,
     changed: Condvar,
+    /// Once an operation has been captured.
+    order: OnceLock<Order>,
     /// Once it is known.
     place: OnceLock<Place>,
     segment: OnceLock<Arc<Segment>>,
@@ -128,6 +159,12 @@ static REGISTRY: LazyLock<Mutex<Registry>> =
 
 fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl State {
+    fn has_jobs(&self) -> bool {
+        self.is_busy || !self.jobs.is_empty() || !self.runs.is_empty()
+    }
 }
 
 impl Comm {
@@ -161,6 +198,7 @@ impl Comm {
             phase,
             place: None,
             jobs: VecDeque::new(),
+            runs: VecDeque::new(),
             is_busy: false,
             sequence,
             failure: None,
@@ -177,6 +215,7 @@ impl Comm {
             word,
             state: Mutex::new(state),
             changed: Condvar::new(),
+            order: OnceLock::new(),
             place: OnceLock::new(),
             segment: OnceLock::new(),
         });
@@ -263,7 +302,7 @@ impl Comm {
         if let Some(failure) = self.failure_of(&state) {
             return Err(failure);
         }
-        let ends = state.is_closed && (state.is_busy || !state.jobs.is_empty());
+        let ends = state.is_closed && state.has_jobs();
         let in_progress = state.phase == Phase::Starting || ends;
         Ok(if in_progress { ncclResult_t::ncclInProgress } else { ncclResult_t::ncclSuccess })
     }
@@ -278,22 +317,33 @@ impl Comm {
         self.changed.notify_all();
     }
 
-    /// Takes no more jobs. With `wait`, blocks until those that there are are done.
-    pub(crate) fn finalize(&self, wait: bool) -> Result {
-        let mut state = self.lock();
-        state.is_closed = true;
+    /// Takes no more operations. Graphs that have been launched before are waited for in the order of operations.
+    fn close(self: &Arc<Self>) {
+        let is_last = {
+            let state = self.lock();
+            !state.is_closed && state.phase == Phase::Ready && state.failure.is_none()
+        };
+        if is_last && self.order.get().is_some() {
+            self.take_turn(Job::Batch);
+        }
+        self.lock().is_closed = true;
         self.changed.notify_all();
-        while wait && state.failure.is_none() && (state.is_busy || !state.jobs.is_empty()) {
+    }
+
+    /// Takes no more operations. With `wait`, blocks until those that there are are done.
+    pub(crate) fn finalize(self: &Arc<Self>, wait: bool) -> Result {
+        self.close();
+        let mut state = self.lock();
+        while wait && state.failure.is_none() && state.has_jobs() {
             state = self.wait(state);
         }
         self.failure_of(&state).map_or(Ok(()), Err)
     }
 
-    /// Takes no more jobs, and blocks until the worker has ended: nothing uses the program's memory any more.
-    pub(crate) fn end(&self) {
+    /// Takes no more operations, and blocks until the worker has ended: nothing uses the program's memory any more.
+    pub(crate) fn end(self: &Arc<Self>) {
+        self.close();
         let mut state = self.lock();
-        state.is_closed = true;
-        self.changed.notify_all();
         while state.phase != Phase::Ended {
             state = self.wait(state);
         }
@@ -352,31 +402,83 @@ impl Comm {
     }
 
     /// Enqueues the making of parts of this communicator.
-    pub(crate) fn split(&self, color: i32, key: i32, child: Option<Arc<Self>>) {
-        let mut state = self.lock();
-        match child {
-            // Another thread has ended this one meanwhile: nobody would divide it.
-            Some(child) if state.is_closed => {
-                child.fail(Failure::usage("the communicator has been finalized"), Reason::Failed);
-            }
-            child => state.jobs.push_back(Job::Split { color, key, child }),
-        }
-        self.changed.notify_all();
+    pub(crate) fn split(self: &Arc<Self>, color: i32, key: i32, child: Option<Arc<Self>>) {
+        self.take_turn(|turn| Job::Split { turn, color, key, child });
     }
 
-    /// Gives the worker a batch, which begins when its streams have come. Its number is what streams wait for.
-    pub(crate) fn push(&self, batch: Arc<Batch>) -> u64 {
+    /// Enqueues what is on no stream of the program's: its turn is after the launches of graphs so far.
+    fn take_turn(self: &Arc<Self>, job: impl FnOnce(Arc<Batch>) -> Job) {
+        let batch = |streams| Arc::new(Batch::new(Work { streams, ..Work::default() }));
+        let Some(order) = self.order.get() else {
+            self.push(job(batch(Vec::new())));
+            return;
+        };
+        let stream = Current::set(self.hip, self.device).and_then(|_current| order.stream());
+        let turn = batch(stream.iter().map(|stream| *stream as usize).collect());
+        let number = self.push(job(turn.clone()));
+        let enqueued = stream.and_then(|stream| {
+            let _current = Current::set(self.hip, self.device)?;
+            // SAFETY: the stream is the communicator's, whose device is current.
+            unsafe {
+                order.wait(stream)?;
+                self.announce(&turn, stream)?;
+                self.hold(number, stream)?;
+                order.note(stream)
+            }
+        });
+        if let Err(failure) = enqueued {
+            self.fail(failure, Reason::Failed);
+        }
+    }
+
+    /// Gives the worker a job, which begins when its streams have come. Its number is what streams wait for.
+    pub(crate) fn push(&self, job: Job) -> u64 {
         let mut state = self.lock();
         state.sequence += 1;
         let number = state.sequence;
         if state.is_closed {
             // Another thread has ended the communicator meanwhile: nobody would do it.
             self.word.reach(number);
+            if let Job::Split { child: Some(child), .. } = job {
+                child.fail(Failure::usage("the communicator has been finalized"), Reason::Failed);
+            }
         } else {
-            state.jobs.push_back(Job::Batch(number, batch));
+            state.jobs.push_back((number, job));
         }
         self.changed.notify_all();
         number
+    }
+
+    /// The number of the last job that was enqueued.
+    pub(crate) fn sequence(&self) -> u64 {
+        self.lock().sequence
+    }
+
+    /// Gives the worker a run of a graph. False if there is no worker any more.
+    pub(crate) fn start_run(&self, captured: &Arc<Captured>) -> bool {
+        let mut state = self.lock();
+        if matches!(state.phase, Phase::Leaving | Phase::Ended) {
+            return false;
+        }
+        state.runs.push_back(captured.clone());
+        self.changed.notify_all();
+        true
+    }
+
+    /// The order of operations, which begins now if it has not.
+    ///
+    /// The communicator's device is current, and this thread's mode of captures is relaxed.
+    pub(crate) fn start_order(&self) -> Result {
+        if self.order.get().is_none() {
+            let order = Order::new(self.hip, self.device)?;
+            self.order.get_or_init(|| order);
+        }
+        Ok(())
+    }
+
+    /// The order of operations, if any has been captured.
+    pub(crate) fn order(&self) -> Option<&Order> {
+        self.order.get()
     }
 
     /// Has a stream tell when it comes to a batch.
@@ -416,6 +518,9 @@ impl Comm {
         if let Some(segment) = self.segment.get() {
             segment.leave();
         }
+        if let Some(order) = self.order.get() {
+            order.end();
+        }
         self.lock().phase = Phase::Ended;
         self.changed.notify_all();
     }
@@ -437,6 +542,10 @@ impl Comm {
         drop(state);
         // SAFETY: the call takes a number. The thread ends with this one device.
         unsafe { hip!(self.hip, hipSetDevice(self.device))? };
+        if self.hip.has("hipThreadExchangeStreamCaptureMode") {
+            // What the program captures meanwhile is no reason to refuse copies. The mode is this thread's, which ends with it.
+            std::mem::forget(Relaxed::set(self.hip)?);
+        }
         let copies = Copies::new(self.hip)?;
         let path = place.id.path()?;
         let segment = Arc::new(Segment::open(&path, place.rank, place.ranks)?);
@@ -462,15 +571,17 @@ impl Comm {
                 None
             }
         };
-        while let Some(job) = self.next() {
+        while let Some((number, job)) = self.next() {
             match job {
-                Job::Batch(number, batch) => {
-                    if let Err(failure) = self.run(machine.as_mut(), &batch) {
-                        self.fail(failure, Reason::Failed);
-                    }
-                    self.word.reach(number);
+                Job::Batch(batch) => {
+                    let began = batch.is_ready().unwrap_or(Ok(()));
+                    self.run(machine.as_mut(), began, &batch.work);
                 }
-                Job::Split { color, key, child } => {
+                Job::Run(captured) => {
+                    self.run(machine.as_mut(), Ok(()), &captured.work);
+                    captured.done();
+                }
+                Job::Split { color, key, child, .. } => {
                     let place = self.divide(machine.as_mut(), color, key);
                     match (place, child) {
                         (Ok(Some(place)), Some(child)) => child.assign(place),
@@ -484,25 +595,34 @@ impl Comm {
                     }
                 }
             }
+            self.word.reach(number);
             self.lock().is_busy = false;
             self.changed.notify_all();
         }
     }
 
-    /// The next job that can be done; none if there will be none.
-    fn next(&self) -> Option<Job> {
+    /// The next job that can be done, and what the word reaches with it; none if there will be none.
+    fn next(&self) -> Option<(u64, Job)> {
         let mut state = self.lock();
         loop {
-            let can_go = match state.jobs.front() {
-                None if state.is_closed => return None,
-                None => false,
-                Some(_) if state.failure.is_some() => true,
-                Some(Job::Batch(_, batch)) => batch.is_ready().is_some(),
-                Some(Job::Split { .. }) => true,
+            let failed = state.failure.is_some();
+            let can_go = |job: &Job| failed || job.is_ready(&self.word);
+            let run = state.runs.front().map(|captured| (0, Job::Run(captured.clone())));
+            let next = match run.filter(|(_, run)| can_go(run)) {
+                Some(run) => {
+                    state.runs.pop_front();
+                    Some(run)
+                }
+                None if state.jobs.front().is_some_and(|(_, job)| can_go(job)) => state.jobs.pop_front(),
+                None => None,
             };
-            if can_go {
+            if next.is_some() {
                 state.is_busy = true;
-                return state.jobs.pop_front();
+                return next;
+            }
+            if state.is_closed && !state.has_jobs() {
+                state.phase = Phase::Leaving;
+                return None;
             }
             state = self.wait(state);
         }
@@ -515,11 +635,15 @@ impl Comm {
         machine.ok_or_else(|| Failure::usage("the communicator has not come together"))
     }
 
-    fn run(&self, machine: Option<&mut Machine>, batch: &Batch) -> Result {
-        let machine = self.machine(machine)?;
-        batch.is_ready().unwrap_or(Ok(()))?;
-        // SAFETY: the program has passed the addresses for this, and leaves the memory alone until its streams have gone on.
-        unsafe { machine.run(batch) }
+    fn run(&self, machine: Option<&mut Machine>, began: Result, work: &Work) {
+        let done = self.machine(machine).and_then(|machine| {
+            began?;
+            // SAFETY: the program has passed the addresses for this, and leaves the memory alone until its streams have gone on.
+            unsafe { machine.run(work) }
+        });
+        if let Err(failure) = done {
+            self.fail(failure, Reason::Failed);
+        }
     }
 
     /// Finds out what this rank is among those of its color, in the order of their keys.

@@ -5,9 +5,9 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use hip_sys::{Table, hipMemcpyKind, hipStream_t};
+use hip_sys::{Table, hipMemcpyKind, hipStream_t, hipStreamCaptureMode};
 
-use crate::error::{Result, hip};
+use crate::error::{Failure, Result, hip};
 
 /// Makes a device current on this thread until this is dropped.
 pub(crate) struct Current {
@@ -38,6 +38,31 @@ impl Drop for Current {
         // SAFETY: the call takes a number.
         if let Err(failure) = unsafe { hip!(self.hip, hipSetDevice(self.before)) } {
             tracing::warn!("cannot make the former device current again: {}", failure.text);
+        }
+    }
+}
+
+/// Keeps captures of the program from refusing what this thread does, until this is dropped: none of it is to be captured.
+pub(crate) struct Relaxed {
+    hip: &'static Table,
+    before: hipStreamCaptureMode,
+}
+
+impl Relaxed {
+    pub(crate) fn set(hip: &'static Table) -> Result<Self> {
+        let mut before = hipStreamCaptureMode::hipStreamCaptureModeRelaxed;
+        // SAFETY: the mode is a place to read from and to write to.
+        unsafe { hip!(hip, hipThreadExchangeStreamCaptureMode(&raw mut before))? };
+        Ok(Self { hip, before })
+    }
+}
+
+impl Drop for Relaxed {
+    fn drop(&mut self) {
+        // SAFETY: as above.
+        let set = unsafe { hip!(self.hip, hipThreadExchangeStreamCaptureMode(&raw mut self.before)) };
+        if let Err(failure) = set {
+            tracing::warn!("cannot set the former mode of captures again: {}", failure.text);
         }
     }
 }
@@ -105,34 +130,40 @@ unsafe impl Send for Line {}
 // SAFETY: as above.
 unsafe impl Sync for Line {}
 
-/// A number that grows, in memory of the host that streams of every device wait on. Who has a word next goes on from its value, so that
-/// nobody ever waits for a number that has been.
-pub(crate) struct Word(Line);
+/// A number in memory of the host that streams of every device wait on. It is a counter, which only grows, or a gate, which is open or
+/// closed. Who has the memory next goes on from its value, and never goes below that: nobody ever waits for a number that has been.
+pub(crate) struct Word {
+    line: Line,
+    /// The value that it was taken with.
+    first: u64,
+}
 
 impl Word {
     pub(crate) fn take(hip: &'static Table) -> Result<Self> {
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(line) = free.pop() {
-            return Ok(Self(line));
-        }
-        let mut page: *mut c_void = null_mut();
-        let flags = hip_sys::hipHostMallocPortable | hip_sys::hipHostMallocMapped;
-        // SAFETY: the pointer is a place to write to.
-        unsafe { hip!(hip, hipHostMalloc(&raw mut page, PAGE, flags))? };
-        for at in (0..PAGE).step_by(APART) {
-            // SAFETY: the page was just allocated, is larger, and is aligned; it is never freed.
-            unsafe {
-                let word = page.cast::<u8>().add(at).cast::<AtomicU64>();
-                word.write(AtomicU64::new(0));
-                free.push(Line(word));
+        if free.is_empty() {
+            let mut page: *mut c_void = null_mut();
+            let flags = hip_sys::hipHostMallocPortable | hip_sys::hipHostMallocMapped;
+            // SAFETY: the pointer is a place to write to.
+            unsafe { hip!(hip, hipHostMalloc(&raw mut page, PAGE, flags))? };
+            for at in (0..PAGE).step_by(APART) {
+                // SAFETY: the page was just allocated, is larger, and is aligned; it is never freed.
+                unsafe {
+                    let word = page.cast::<u8>().add(at).cast::<AtomicU64>();
+                    word.write(AtomicU64::new(0));
+                    free.push(Line(word));
+                }
             }
         }
-        free.pop().map(Self).ok_or_else(|| crate::error::Failure::usage("no word"))
+        let line = free.pop().ok_or_else(|| Failure::usage("no word"))?;
+        let mut word = Self { line, first: 0 };
+        word.first = word.value();
+        Ok(word)
     }
 
     fn atomic(&self) -> &AtomicU64 {
         // SAFETY: as `Line` says.
-        unsafe { &*self.0.0 }
+        unsafe { &*self.line.0 }
     }
 
     pub(crate) fn value(&self) -> u64 {
@@ -144,19 +175,35 @@ impl Word {
         self.atomic().fetch_max(value, Ordering::Release);
     }
 
+    /// Opens or closes a gate.
+    pub(crate) fn set_open(&self, is_open: bool) {
+        self.atomic().store(self.first + u64::from(is_open), Ordering::Release);
+    }
+
     /// Has what follows on a stream wait until the word has the value.
     ///
     /// # Safety
     /// The stream is one of the current device.
     pub(crate) unsafe fn wait_on(&self, hip: &'static Table, stream: hipStream_t, value: u64) -> Result {
-        let (address, kind) = (self.0.0.cast_mut().cast(), hip_sys::hipStreamWaitValueGte);
+        let (address, kind) = (self.line.0.cast_mut().cast(), hip_sys::hipStreamWaitValueGte);
         // SAFETY: the word lives until the process ends; the caller vouches for the stream.
         unsafe { hip!(hip, hipStreamWaitValue64(stream, address, value, kind, u64::MAX)) }
+    }
+
+    /// Has what follows on a stream wait until the gate is open.
+    ///
+    /// # Safety
+    /// The stream is one of the current device.
+    pub(crate) unsafe fn wait_open(&self, hip: &'static Table, stream: hipStream_t) -> Result {
+        // SAFETY: the caller's promise.
+        unsafe { self.wait_on(hip, stream, self.first + 1) }
     }
 }
 
 impl Drop for Word {
     fn drop(&mut self) {
-        FREE.lock().unwrap_or_else(PoisonError::into_inner).push(self.0);
+        // Streams that still wait for a gate find it open, with whatever value its next owner has.
+        self.reach(self.first + 1);
+        FREE.lock().unwrap_or_else(PoisonError::into_inner).push(self.line);
     }
 }

@@ -1,13 +1,15 @@
 //! Groups: what a thread asks for between `ncclGroupStart` and `ncclGroupEnd` begins at the end of the outermost one.
 
 use std::cell::RefCell;
+use std::ptr::null_mut;
 use std::sync::Arc;
 
 use hip_sys::{hipStream_t, hipStreamCaptureStatus};
 use rccl_sys::ncclResult_t;
 
-use crate::batch::{Batch, Operation};
-use crate::comm::{Comm, Place, current};
+use crate::batch::{Batch, Operation, Work};
+use crate::captured::{self, Capture, Captured};
+use crate::comm::{Comm, Job, Place, current};
 use crate::error::{Failure, Result, hip};
 use crate::segment::Reason;
 
@@ -124,53 +126,159 @@ pub(crate) fn submit(submission: Submission) -> Result {
     submission.map_or(Ok(()), |submission| launch(vec![submission]))
 }
 
-fn launch(submissions: Vec<Submission>) -> Result {
-    let mut batches: Vec<(Arc<Comm>, Batch)> = Vec::new();
+/// What one communicator does in a group, and the capture that its streams are part of.
+struct Part {
+    comm: Arc<Comm>,
+    work: Work,
+    capture: Option<Capture>,
+}
+
+/// A part that has its place in the communicator's order, or in a graph.
+enum Turn {
+    Now { comm: Arc<Comm>, batch: Arc<Batch>, number: u64 },
+    InGraph { key: usize, captured: Arc<Captured>, capture: Capture },
+}
+
+/// Sorts submissions by communicators.
+fn parts(submissions: Vec<Submission>) -> Result<Vec<Part>> {
+    let mut parts: Vec<Part> = Vec::new();
     for Submission { comm, stream, operation } in submissions {
-        check_stream(&comm, stream)?;
-        let index = batches.iter().position(|(other, _)| Arc::ptr_eq(other, &comm));
+        let capture = check_stream(&comm, stream)?;
+        let index = parts.iter().position(|part| Arc::ptr_eq(&part.comm, &comm));
         let index = index.unwrap_or_else(|| {
-            batches.push((comm, Batch::default()));
-            batches.len() - 1
+            parts.push(Part { comm, work: Work::default(), capture });
+            parts.len() - 1
         });
-        batches[index].1.add(operation, stream as usize);
+        if parts[index].capture != capture {
+            return Err(Failure::usage(
+                "of the streams of one communicator in a group, all are captured into one graph, or none is",
+            ));
+        }
+        parts[index].work.add(operation, stream as usize);
     }
-    for (comm, batch) in &batches {
-        batch.check_own_transfers(comm.check()?.rank)?;
+    for part in &parts {
+        part.work.check_own_transfers(part.comm.check()?.rank)?;
+    }
+    Ok(parts)
+}
+
+fn launch(submissions: Vec<Submission>) -> Result {
+    let parts = parts(submissions)?;
+    let mut turns = Vec::with_capacity(parts.len());
+    let mut now = Vec::new();
+    for Part { comm, work, capture } in parts {
+        let Some(capture) = capture else {
+            now.push((comm, work));
+            continue;
+        };
+        let made = current(&comm).and_then(|_current| Captured::new(&comm, work, capture.graph));
+        match made {
+            Ok((key, captured)) => turns.push(Turn::InGraph { key, captured, capture }),
+            Err(failure) => {
+                turns.iter().for_each(|turn| turn.give_up(&failure));
+                return Err(failure);
+            }
+        }
     }
     // From here on, whoever is not told waits in vain: what fails ends the communicator.
-    let pushed: Vec<_> = batches
-        .into_iter()
-        .map(|(comm, batch)| {
-            let batch = Arc::new(batch);
-            let number = comm.push(batch.clone());
-            (comm, batch, number)
-        })
-        .collect();
+    for (comm, work) in now {
+        let batch = Arc::new(Batch::new(work));
+        let number = comm.push(Job::Batch(batch.clone()));
+        turns.push(Turn::Now { comm, batch, number });
+    }
     // All streams tell before any of them waits: one that several communicators use would tell some of them too late.
     let mut failed = Ok(());
-    for (comm, batch, _) in &pushed {
+    for turn in &turns {
         // SAFETY: the streams were looked at above; the program keeps them during the call.
-        failed = failed.and(each_stream(comm, batch, |stream| unsafe { comm.announce(batch, stream) }));
+        failed = failed.and(turn.act(|| unsafe { turn.announce() }));
     }
-    for (comm, batch, number) in &pushed {
+    for turn in &turns {
         // SAFETY: as above.
-        failed = failed.and(each_stream(comm, batch, |stream| unsafe { comm.hold(*number, stream) }));
+        failed = failed.and(turn.act(|| unsafe { turn.hold() }));
     }
     failed
 }
 
-fn each_stream(comm: &Arc<Comm>, batch: &Batch, mut act: impl FnMut(hipStream_t) -> Result) -> Result {
-    let done = current(comm)
-        .and_then(|_current| batch.streams.iter().try_for_each(|stream| act(*stream as hipStream_t)));
-    if let Err(failure) = &done {
-        comm.fail(failure.clone(), Reason::Failed);
-    }
-    done
+/// The streams of some work: the first one, and the others.
+fn streams(work: &Work) -> Option<(hipStream_t, &[usize])> {
+    work.streams.split_first().map(|(first, others)| (*first as hipStream_t, others))
 }
 
-/// Whether a stream is one that the communicator's device can run operations on.
-fn check_stream(comm: &Comm, stream: hipStream_t) -> Result {
+impl Turn {
+    /// # Safety
+    /// The streams are live ones, and the communicator's device is current.
+    unsafe fn announce(&self) -> Result {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Self::Now { comm, batch, .. } => batch.work.streams.iter().try_for_each(|stream| {
+                    let stream = *stream as hipStream_t;
+                    comm.order().map_or(Ok(()), |order| order.wait(stream))?;
+                    comm.announce(batch, stream)
+                }),
+                Self::InGraph { key, captured, capture } => {
+                    let order = captured.comm().order();
+                    let (Some((first, others)), Some(order)) = (streams(&captured.work), order) else {
+                        return Ok(());
+                    };
+                    order.enter(first, others, *capture)?;
+                    captured.announce(*key, first)
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`announce`](Self::announce).
+    unsafe fn hold(&self) -> Result {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Self::Now { comm, batch, number } => {
+                    let streams = &batch.work.streams;
+                    streams.iter().try_for_each(|stream| comm.hold(*number, *stream as hipStream_t))?;
+                    // All of them wait for the same.
+                    match (comm.order(), streams.first()) {
+                        (Some(order), Some(stream)) => order.note(*stream as hipStream_t),
+                        _ => Ok(()),
+                    }
+                }
+                Self::InGraph { captured, .. } => {
+                    let order = captured.comm().order();
+                    let (Some((first, others)), Some(order)) = (streams(&captured.work), order) else {
+                        return Ok(());
+                    };
+                    captured.hold(first)?;
+                    order.leave(first, others)
+                }
+            }
+        }
+    }
+
+    /// Does something for it with the communicator's device current.
+    fn act(&self, act: impl FnOnce() -> Result) -> Result {
+        let comm = match self {
+            Self::Now { comm, .. } => comm,
+            Self::InGraph { captured, .. } => captured.comm(),
+        };
+        let done = current(comm).and_then(|_current| act());
+        if let Err(failure) = &done {
+            self.give_up(failure);
+        }
+        done
+    }
+
+    /// What has been enqueued of it is not whole. A graph then does nothing; for what others may have heard of, the communicator fails.
+    fn give_up(&self, failure: &Failure) {
+        match self {
+            Self::Now { comm, .. } => comm.fail(failure.clone(), Reason::Failed),
+            Self::InGraph { key, .. } => captured::forget(*key),
+        }
+    }
+}
+
+/// Whether a stream is one that the communicator's device can run operations on, and what it is captured into.
+fn check_stream(comm: &Comm, stream: hipStream_t) -> Result<Option<Capture>> {
     let _current = current(comm)?;
     let (mut device, mut status) = (-1, hipStreamCaptureStatus::hipStreamCaptureStatusNone);
     // SAFETY: both are places to write to; the program has passed a stream.
@@ -183,8 +291,25 @@ fn check_stream(comm: &Comm, stream: hipStream_t) -> Result {
         let text = format!("the stream is of device {device}, the communicator of {}", comm.device);
         return Err(Failure::argument(text));
     }
-    if status != hipStreamCaptureStatus::hipStreamCaptureStatusNone {
-        return Err(Failure::usage("a stream that is captured: graphs of collectives are not supported"));
+    match status {
+        hipStreamCaptureStatus::hipStreamCaptureStatusNone => return Ok(None),
+        hipStreamCaptureStatus::hipStreamCaptureStatusActive => {}
+        _ => return Err(Failure::usage("the stream's capture is not valid any more")),
     }
-    Ok(())
+    let (mut id, mut graph) = (0, null_mut());
+    // SAFETY: all are places to write to, or null; the stream is captured.
+    unsafe {
+        hip!(
+            comm.hip,
+            hipStreamGetCaptureInfo_v2(
+                stream,
+                &raw mut status,
+                &raw mut id,
+                &raw mut graph,
+                null_mut(),
+                null_mut()
+            )
+        )?;
+    }
+    Ok(Some(Capture { id, graph }))
 }

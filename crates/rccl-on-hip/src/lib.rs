@@ -21,6 +21,7 @@
 //! | unique id | the name of a file that all ranks map, in `/dev/shm` or `FERROCM_RCCL_FOLDER`, and the host it is on; the last rank that comes removes it |
 //! | rank | a thread, a stream for copies, two *slots* in the file, and a *ring* for each other rank |
 //! | operation on a stream | a callback that tells the rank's thread that it is its turn, and a wait for a word in memory (`hipStreamWaitValue64`) that the thread raises when the operation is done |
+//! | operation in a graph | a host function that starts a run of it on the rank's thread, and a wait for another word, each time that the graph runs |
 //! | collective | piece by piece: from the device to the slot, all ranks meet, and from the slots of all to the device |
 //! | reduction | by the host, in the order of ranks: the result is the same on every run |
 //! | send and receive | messages through the ring of the pair; all of a group at once, those of one pair in order |
@@ -36,6 +37,16 @@
 //! Within a communicator, operations run in the order in which they were enqueued, whatever their streams, and it has to be the same for
 //! all ranks. Ranks that call collectives which do not fit together are told so (`ncclInvalidUsage`), where AMD's RCCL hangs or mixes data.
 //!
+//! # Graphs
+//! Streams may be captured: the operation is done each time that the graph runs, on all ranks. Operations that are captured, launched and
+//! enqueued on one communicator may be mixed; all ranks do so in the same order. Nothing but HIP knows when a graph is launched, so from the
+//! first captured operation on an event orders what is enqueued and launched, on whatever streams. Of the streams of one communicator in a
+//! group, all are captured into one graph, or none is.
+//!
+//! Graphs that have been launched before `ncclCommDestroy`, `ncclCommFinalize` and `ncclCommSplit` run first. A graph that runs after its
+//! communicator has ended or failed does nothing of its operations. If a rank's stream has failed before it comes to an operation in a
+//! graph, the others are not told, and wait for it.
+//!
 //! # What fails
 //! A rank whose process ends is noticed by the others within a fraction of a second, because the system then releases its lock on the file:
 //! their operations end, and `ncclCommGetAsyncError` is `ncclRemoteError`. So it is for a rank that aborts, whose stream has failed, or that
@@ -47,7 +58,6 @@
 //! * Halves and 8-bit floats are added up as `f32` and rounded once; RCCL rounds after each addition. The average of floats is their sum, divided.
 //! * 8-bit floats are the device's: those without a negative zero on gfx942, OCP's elsewhere. Values beyond the largest are that one.
 //! * Of `ncclConfig_t`, `blocking` counts. Registering memory changes nothing.
-//! * Streams that are captured are refused.
 #![warn(missing_docs)]
 #![allow(non_snake_case, reason = "the functions of the table have their C names")]
 
@@ -56,6 +66,7 @@ compile_error!("ranks share memory, locks and futexes as Linux has them");
 
 mod api;
 mod batch;
+mod captured;
 mod collective;
 mod comm;
 mod device;
@@ -63,6 +74,7 @@ mod error;
 mod group;
 mod id;
 mod number;
+mod order;
 mod segment;
 mod transfer;
 

@@ -109,6 +109,9 @@ impl Options {
 /// All ranks call the same operations of a communicator, in the same order. One thread may serve several ranks: it puts an operation of all
 /// of them into one [`Group`](crate::Group). So it does not matter which rank's turn is first.
 ///
+/// On a stream that is [captured](hip::Device::capture), an operation becomes part of the graph, which keeps this communicator: it is done
+/// each time that the graph runs. The order of launches counts as that of calls.
+///
 /// # Failure
 /// Operations that have been enqueued fail behind the program's back, when another rank dies or aborts: the stream goes on, and what it
 /// received is of unspecified value. [`wait`](Self::wait) waits for a stream *and* for that news, with a time limit; [`check`](Self::check)
@@ -116,7 +119,7 @@ impl Options {
 ///
 /// # Drop
 /// The last handle waits until the streams that the communicator was used on are done, for [`Options::limit`] at most, and aborts
-/// what is not done by then (`ncclCommDestroy`, `ncclCommAbort`).
+/// what is not done by then (`ncclCommDestroy`, `ncclCommAbort`). Graphs with its operations count as handles.
 #[derive(Clone)]
 #[doc(alias = "ncclComm_t")]
 pub struct Communicator {
@@ -729,6 +732,30 @@ impl Inner {
         // SAFETY: the handle was live, and nobody has it any more.
         let code = unsafe { (self.table.ncclCommDestroy)(handle) };
         check(self.table, null_mut(), "ncclCommDestroy", code)
+    }
+}
+
+impl hip::GraphResource for Inner {
+    /// A launch waits for the other ranks' for [`Options::limit`] at most.
+    fn before_wait(&self, is_done: &dyn Fn() -> bool) {
+        let mut pace = Pace::new();
+        while !is_done() {
+            let failed = {
+                let mut state = self.lock();
+                if state.handle.is_none() {
+                    return;
+                }
+                self.is_settled(&mut state, "drop").is_err()
+            };
+            // The lock is not held while this sleeps: another thread may abort.
+            if failed || !pace.go_on(self.options.limit) {
+                tracing::warn!("a graph is dropped whose collectives are not done: they are aborted");
+                if let Err(error) = self.abort(&mut self.lock()) {
+                    tracing::error!(%error, "aborting a communicator failed");
+                }
+                return;
+            }
+        }
     }
 }
 

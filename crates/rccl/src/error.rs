@@ -160,8 +160,10 @@ pub enum Error {
         rank: usize,
     },
 
-    /// A stream that is captured into a graph.
-    #[error("{operation}: the stream is captured, and collectives cannot become part of a graph here")]
+    /// Streams of one communicator in a group, of which some are captured and others are not, or into another graph.
+    #[error(
+        "{operation}: of the streams of one communicator in a group, all are captured into one graph, or none is"
+    )]
     Captured {
         /// The operation.
         operation: &'static str,

@@ -169,9 +169,11 @@ impl<'a> Group<'a> {
         self.calls.is_empty()
     }
 
-    /// Enqueues all operations on their streams; does not block (`ncclGroupStart`, `ncclGroupEnd`).
+    /// Enqueues all operations on their streams, or captures them into the graphs of those; does not block (`ncclGroupStart`,
+    /// `ncclGroupEnd`).
     ///
     /// # Errors
+    /// [`Error::Captured`] if only some of a communicator's streams are captured, or into several graphs,
     /// [`Error::OtherCommunicator`] if communicators of two libraries are in the group, [`Error::OwnTransfer`], [`Error::NotReady`], [`Error::Failed`]
     /// and [`Error::Aborted`] if a communicator is of no use, [`Error::Hip`] with what memory or a stream has failed with, else
     /// [`Error::Rccl`]. Operations may then have been enqueued on some of the ranks: abort them.
@@ -186,8 +188,8 @@ impl<'a> Group<'a> {
             if !call.communicator.is_ready()? {
                 return Err(Error::NotReady { operation: call.name });
             }
-            call.refuse_capture()?;
         }
+        self.check_captures()?;
         self.check_own_transfers()?;
         let mut addresses = Vec::with_capacity(self.calls.len());
         for call in &mut self.calls {
@@ -204,6 +206,23 @@ impl<'a> Group<'a> {
         })?;
         self.calls.iter().try_for_each(|call| call.communicator.inner().settle(call.name))?;
         self.calls.iter().try_for_each(Call::keep)
+    }
+
+    /// A communicator's operations go into one graph, or into none.
+    fn check_captures(&self) -> Result<()> {
+        let mut known: Vec<(*const Inner, Option<u64>)> = Vec::new();
+        for call in &self.calls {
+            let communicator = std::sync::Arc::as_ptr(call.communicator.inner());
+            let capture = call.capture()?;
+            match known.iter().find(|(other, _)| *other == communicator) {
+                Some((_, other)) if *other != capture => {
+                    return Err(Error::Captured { operation: call.name });
+                }
+                Some(_) => {}
+                None => known.push((communicator, capture)),
+            }
+        }
+        Ok(())
     }
 
     fn check_own_transfers(&self) -> Result<()> {
@@ -279,21 +298,18 @@ fn raw_op<T: Element>(
 }
 
 impl Call<'_> {
-    fn refuse_capture(&self) -> Result<()> {
-        let table = self.stream.device().table();
-        let mut status = hipStreamCaptureStatus::hipStreamCaptureStatusNone;
-        let code = match self.stream.as_raw().is_null() {
-            // The default stream is never captured.
-            true => hipError_t::hipSuccess,
-            // SAFETY: the stream is live, and the status is a place to write to.
-            false => unsafe { (table.hipStreamIsCapturing)(self.stream.as_raw(), &raw mut status) },
-        };
-        if code == hipError_t::hipSuccess && status == hipStreamCaptureStatus::hipStreamCaptureStatusNone {
-            return Ok(());
+    /// The capture that the stream is part of.
+    fn capture(&self) -> Result<Option<u64>> {
+        if !self.stream.is_captured() {
+            return Ok(None);
         }
+        let (table, stream) = (self.stream.device().table(), self.stream.as_raw());
+        let (mut status, mut id) = (hipStreamCaptureStatus::hipStreamCaptureStatusNone, 0);
+        // SAFETY: the stream is live, and both are places to write to.
+        let code = unsafe { (table.hipStreamGetCaptureInfo)(stream, &raw mut status, &raw mut id) };
         match code {
-            hipError_t::hipSuccess => Err(Error::Captured { operation: self.name }),
-            code => Err(hip::Error::Hip { operation: "hipStreamIsCapturing", code }.into()),
+            hipError_t::hipSuccess => Ok(Some(id)),
+            code => Err(hip::Error::Hip { operation: "hipStreamGetCaptureInfo", code }.into()),
         }
     }
 
@@ -301,7 +317,11 @@ impl Call<'_> {
     fn register(&mut self) -> Result<(*const c_void, *mut c_void)> {
         let send = self.send.as_ref().map(|send| send.address_on(self.stream)).transpose()?;
         let receive = self.receive.as_mut().map(|receive| receive.address_on(self.stream)).transpose()?;
-        self.communicator.inner().uses(self.stream);
+        let inner = self.communicator.inner();
+        match self.stream.is_captured() {
+            true => self.stream.capture_keeps(inner.clone())?,
+            false => inner.uses(self.stream),
+        }
         let pointer = |address: Option<DeviceAddress>| address.unwrap_or_default().0 as *mut c_void;
         // In place, what is received is what is sent.
         Ok((pointer(send.or(receive)).cast_const(), pointer(receive)))
@@ -309,6 +329,10 @@ impl Call<'_> {
 
     /// Has the memory stay until the operation is done: a thread that drops it, and serves another rank next, must not wait.
     fn keep(&self) -> Result<()> {
+        if self.stream.is_captured() {
+            // The graph has it.
+            return Ok(());
+        }
         if let Some(send) = &self.send {
             send.keep_until_done(self.stream)?;
         }

@@ -47,8 +47,12 @@
 //! | `on-hip` | on | collectives of our own, where AMD's library is not |
 //! | `virtual` | on | the virtual GPU of `hip`, and `on-hip` for it |
 //!
-//! # What it does not do
-//! Graphs: a stream that is captured is [`Error::Captured`].
+//! # Graphs
+//! Operations on a stream of [`hip::Device::capture`] become part of the graph, and are done each time that it runs. All ranks launch
+//! their graphs, and enqueue other operations of the communicator, in the same order. A graph keeps the buffers and the communicators of its
+//! operations, also when the program has dropped them. [`Communicator::wait`] waits for a stream that runs a graph as for any other. Dropping
+//! an executable graph waits for its launches, and aborts the communicator if the other ranks do not launch theirs within
+//! [`Options::limit`].
 #![warn(missing_docs)]
 
 mod communicator;

@@ -82,18 +82,41 @@ fn bad_ranks_and_sizes_are_refused() {
 }
 
 #[test]
-fn a_captured_stream_is_refused() {
+fn streams_of_one_communicator_are_captured_together_or_not_at_all() {
     let ranks = ranks(1);
     let Rank { comm, stream } = &ranks[0];
-    let mut buffer = ranks[0].buffer(&[1_u32; 4]);
-    let graph = comm.device().capture(|captured| {
-        let refused = comm.all_reduce_in_place(captured, &mut buffer, Op::Sum);
+    let (mut one, mut other) = (ranks[0].buffer(&[1_u32; 4]), ranks[0].buffer(&[1_u32; 4]));
+    let refuse = |captured: &hip::Stream,
+                  one: &mut DeviceBuffer<u32>,
+                  other: &mut DeviceBuffer<u32>,
+                  stream: &hip::Stream| {
+        let mut group = Group::new();
+        group.all_reduce_in_place(comm, captured, one, Op::Sum).unwrap();
+        group.all_reduce_in_place(comm, stream, other, Op::Sum).unwrap();
+        let refused = group.launch();
         assert!(matches!(refused, Err(Error::Captured { .. })), "{refused:?}");
+    };
+    let graph = comm.device().capture(|captured| {
+        refuse(captured, &mut one, &mut other, stream);
+        comm.device().capture(|another| {
+            refuse(captured, &mut one, &mut other, another);
+            Ok(())
+        })?;
         Ok(())
     });
-    drop(graph);
-    comm.all_reduce_in_place(stream, &mut buffer, Op::Sum).unwrap();
-    assert_eq!(ranks[0].read(&buffer), [1; 4]);
+    assert!(graph.unwrap().is_empty(), "nothing of it was captured");
+    // Of another thread, nothing is captured either.
+    let graph = comm.device().capture(|captured| {
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| comm.all_reduce_in_place(captured, &mut one, Op::Sum));
+            let refused = other.join().unwrap();
+            assert!(matches!(refused, Err(Error::Hip(_))), "{refused:?}");
+        });
+        Ok(())
+    });
+    assert!(graph.unwrap().is_empty());
+    comm.all_reduce_in_place(stream, &mut one, Op::Sum).unwrap();
+    assert_eq!(ranks[0].read(&one), [1; 4]);
 }
 
 /// Two ranks do what they are told, and both are to learn that it was not the same. What they return is kept until then: to free memory may

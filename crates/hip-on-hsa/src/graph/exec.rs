@@ -45,7 +45,7 @@ pub(crate) struct Exec {
     pub(crate) flags: u64,
     state: Mutex<State>,
     /// What the program lets it keep.
-    objects: Objects,
+    pub(crate) objects: Objects,
     /// Its right to the graph's memory nodes.
     _token: Arc<()>,
 }
@@ -293,6 +293,15 @@ impl State {
             && self.spare.len() < SPARE_BLOCKS
         {
             self.spare.push(program.arguments);
+        }
+    }
+
+    /// Lets go of what launches so far may still use, when they are done.
+    pub(crate) fn let_go(&self, runtime: &'static Runtime, objects: Objects) {
+        // Where it was launched last comes after all earlier launches.
+        if let Some(last) = self.last.upgrade().filter(|_| !objects.is_empty()) {
+            // A stream that does not take it drops it.
+            let _ = last.run_on_host(runtime, false, move |_| drop(objects));
         }
     }
 

@@ -74,6 +74,12 @@ impl Objects {
         Ok(copy)
     }
 
+    /// These references in the place of those that there are, which are the result.
+    pub(crate) fn replace(&self, new: Self) -> Self {
+        let new = std::mem::take(&mut *new.lock());
+        Self(Mutex::new(std::mem::replace(&mut *self.lock(), new)))
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.lock().is_empty()
     }

@@ -469,6 +469,36 @@ fn objects_of_the_program_live_as_long_as_somebody_refers_to_them() {
 }
 
 #[test]
+fn an_update_replaces_what_an_executable_graph_keeps() {
+    let hip = start();
+    let (calls, ended) = (AtomicU32::new(0), [AtomicU32::new(0), AtomicU32::new(0)]);
+    let graphs = ended.each_ref().map(|ended| {
+        let (graph, mut object) = (hip.new_graph(), null_mut());
+        hip.host_node(graph, &calls);
+        assert_eq!(hip!(hip, hipUserObjectCreate(&mut object, address(ended), Some(count), 1, 1)), OK);
+        assert_eq!(hip!(hip, hipGraphRetainUserObject(graph, object, 1, 1)), OK);
+        graph
+    });
+    let seen = || ended.each_ref().map(|ended| ended.load(Ordering::SeqCst));
+    let exec = hip.instantiate(graphs[0]);
+    let stream = hip.stream(NON_BLOCKING);
+    assert_eq!(hip!(hip, hipGraphLaunch(exec, stream)), OK);
+    let (mut node, mut result) = (null_mut(), hip_sys::hipGraphExecUpdateResult::hipGraphExecUpdateError);
+    assert_eq!(hip!(hip, hipGraphExecUpdate(exec, graphs[1], &mut node, &mut result)), OK);
+    graphs.into_iter().for_each(|graph| assert_eq!(hip!(hip, hipGraphDestroy(graph)), OK));
+    // The first one's thing ends behind the launch, the second one's is the executable graph's now.
+    assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
+    let came = (0..2000).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        seen() == [1, 0]
+    });
+    assert!(came, "{:?}", seen());
+    assert_eq!(hip!(hip, hipGraphLaunch(exec, stream)), OK);
+    assert_eq!(hip!(hip, hipGraphExecDestroy(exec)), OK);
+    assert_eq!((seen(), calls.load(Ordering::SeqCst)), ([1, 1], 2));
+}
+
+#[test]
 fn attributes_of_kernels_are_kept_and_copied() {
     let hip = start();
     let module = hip.load(5);

@@ -6,7 +6,7 @@ use std::thread::ThreadId;
 
 use hip_sys::{hipError_t, hipGraph_t, hipHostFn_t, hipStreamCaptureMode};
 
-use super::resources::{Access, HostFunction, Resources, call_host_function};
+use super::resources::{Access, GraphResource, HostFunction, Resources, call_host_function};
 use super::{Graph, GraphError};
 use crate::call::call;
 use crate::device::Device;
@@ -251,5 +251,22 @@ impl Stream {
         }
         capture.lock().uses.add_function(&function);
         Ok(())
+    }
+
+    /// Inside of [`Device::capture`]: has the graph, and all that is made of it, keep something that captured work needs. For crates that
+    /// capture work of other libraries. It is dropped when none of them is there any more.
+    ///
+    /// # Errors
+    /// As [`fork`](Self::fork).
+    pub fn capture_keeps(&self, resource: Arc<dyn GraphResource>) -> Result<()> {
+        let capture = self.capture().ok_or(GraphError::OtherStream)?;
+        capture.check()?;
+        capture.lock().uses.add_other(resource);
+        Ok(())
+    }
+
+    /// Whether it is a stream of a [capture](Device::capture).
+    pub fn is_captured(&self) -> bool {
+        self.capture().is_some()
     }
 }

@@ -333,12 +333,15 @@ impl Drop for GraphExec {
         let (uses, mut usage) = (std::mem::take(&mut self.uses), std::mem::take(&mut self.usage));
         let memory = self.memory.take();
         release("executable graph", move || {
+            uses.before_wait(&|| usage.is_over());
             usage.finish("executable graph", (graph, uses, memory), |(graph, uses, memory)| {
-                let device = &graph.device;
+                let device = graph.device.clone();
                 // SAFETY: the executable graph is destroyed once, and no stream runs it any more, whatever failed.
                 let destroyed =
                     unsafe { device.release(|| call!(device.table(), hipGraphExecDestroy(handle.get()))) };
                 dropped("executable graph", destroyed);
+                // What the nodes use ends behind the graph that has them.
+                drop(graph);
                 drop((uses, memory));
             });
         });

@@ -50,6 +50,7 @@ pub use error::GraphError;
 pub use exec::GraphExec;
 pub use host::SharedHostBuffer;
 pub use memory::{GraphBuffer, GraphMemory};
+pub use resources::GraphResource;
 
 pub(crate) use capture::Capture;
 pub(crate) use resources::Access;

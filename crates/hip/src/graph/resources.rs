@@ -73,6 +73,13 @@ impl Drop for HostFunction {
     }
 }
 
+/// What captured work of another crate uses besides buffers: see [`Stream::capture_keeps`].
+pub trait GraphResource: Send + Sync {
+    /// An executable graph is dropped, and now waits for its launches. What knows that they may never end makes them end, while `is_done`
+    /// says that they have not.
+    fn before_wait(&self, is_done: &dyn Fn() -> bool);
+}
+
 /// Everything that a node, or a graph, uses.
 #[derive(Clone, Default)]
 pub(crate) struct Resources {
@@ -82,6 +89,7 @@ pub(crate) struct Resources {
     functions: Vec<Arc<HostFunction>>,
     /// Each with whether it is recorded.
     events: Vec<(Arc<Event>, bool)>,
+    others: Vec<Arc<dyn GraphResource>>,
 }
 
 impl Resources {
@@ -113,6 +121,18 @@ impl Resources {
         self.events.push((Arc::new(event), recorded));
     }
 
+    pub(crate) fn add_other(&mut self, other: Arc<dyn GraphResource>) {
+        let address = Arc::as_ptr(&other).addr();
+        if !self.others.iter().any(|known| Arc::as_ptr(known).addr() == address) {
+            self.others.push(other);
+        }
+    }
+
+    /// What has been launched is about to be waited for.
+    pub(crate) fn before_wait(&self, is_done: &dyn Fn() -> bool) {
+        self.others.iter().for_each(|other| other.before_wait(is_done));
+    }
+
     /// It has been launched.
     pub(crate) fn launched(&self) {
         self.events.iter().filter(|(_, recorded)| *recorded).for_each(|(event, _)| event.set_recorded());
@@ -142,6 +162,7 @@ impl Resources {
         other.modules.iter().for_each(|module| self.add_module(module));
         self.functions.extend_from_slice(&other.functions);
         self.events.extend_from_slice(&other.events);
+        other.others.iter().for_each(|other| self.add_other(other.clone()));
     }
 
     /// What must not be used by two nodes at once: an identity of each piece of memory, and whether it is written.

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod graphs;
 mod moves;
 mod order;
 mod reductions;

@@ -28,19 +28,22 @@ pub(crate) enum Phase {
     Collective,
     /// In a group of a send and a receive.
     Group,
+    /// In a collective of a graph.
+    Graph,
     /// Before it divides the communicator with the others.
     Split,
     /// Between operations; the others go on without it.
     Shrink,
 }
 
-const PHASES: [Phase; 8] = [
+const PHASES: [Phase; 9] = [
     Phase::Exchange,
     Phase::Init,
     Phase::Joined,
     Phase::Idle,
     Phase::Collective,
     Phase::Group,
+    Phase::Graph,
     Phase::Split,
     Phase::Shrink,
 ];
@@ -133,6 +136,11 @@ fn in_a_collective() {
 #[test]
 fn in_a_group() {
     dies(Phase::Group);
+}
+
+#[test]
+fn in_a_graph() {
+    dies(Phase::Graph);
 }
 
 #[test]

@@ -50,10 +50,38 @@ fn everything(rank: &Rank) {
         group.launch().unwrap();
         assert!(rank.read(&back) == inputs[before]);
     }
+    graphs(rank);
     let half = rank.comm.split(Some(at as u32 % 2), 0).unwrap().map(self::rank).unwrap();
     let mut sum = half.buffer(&[at as u64]);
     half.comm.all_reduce_in_place(&half.stream, &mut sum, Op::Sum).unwrap();
     assert_eq!(half.read(&sum), [(0..size as u64).filter(|other| other % 2 == at as u64 % 2).sum::<u64>()]);
+}
+
+/// A graph that is launched some times, with other operations in between, on two streams.
+fn graphs(rank: &Rank) {
+    let (at, size) = (rank.comm.rank().unwrap() as u32, rank.comm.size().unwrap() as u32);
+    let other = rank.comm.device().stream().unwrap();
+    let mut largest = rank.buffer(&[0_u32; 3]);
+    let (graph, mut sum) = {
+        let mut own = rank.buffer(&vec![at + 1; 30_000]);
+        let mut sum = rank.buffer(&vec![0_u32; 30_000]);
+        let graph = rank.comm.device().capture(|stream| {
+            rank.comm.all_reduce(stream, &own, &mut sum, Op::Sum).unwrap();
+            own.copy_from(stream, &sum)
+        });
+        (graph.unwrap().instantiate().unwrap(), sum)
+    };
+    let mut expected = (1..=size).sum::<u32>();
+    for turn in 0..4 {
+        graph.launch(if turn % 2 == 0 { &rank.stream } else { &other }).unwrap();
+        largest.fill(&other, at + turn).unwrap();
+        rank.comm.all_reduce_in_place(&other, &mut largest, Op::Max).unwrap();
+        assert_eq!(rank.read(&sum), vec![expected; 30_000]);
+        expected *= size;
+    }
+    rank.comm.wait(&other, LONG).unwrap();
+    assert_eq!(rank.read(&largest), [size + 2; 3]);
+    sum.fill(&rank.stream, 0).unwrap();
 }
 
 #[test]
@@ -194,9 +222,23 @@ fn work(rank: &Rank, plan: &Plan) -> rccl::Result<()> {
     let limit = if rank.comm.implementation().starts_with("rccl-on-hip") { LONG } else { 5 * LIMIT };
     let mut buffer = rank.buffer(&vec![1.0_f32; plan.count]);
     let mut other = rank.buffer(&vec![1.0_f32; plan.count]);
+    let graph = match plan.phase {
+        Phase::Graph => {
+            let mut captured = Ok(());
+            let graph = rank.comm.device().capture(|stream| {
+                // A rank may be dead by now.
+                captured = rank.comm.all_reduce_in_place(stream, &mut other, Op::Max);
+                Ok(())
+            })?;
+            captured?;
+            Some(graph.instantiate()?)
+        }
+        _ => None,
+    };
     let began = Instant::now();
     while began.elapsed() < 2 * LONG {
         match plan.phase {
+            Phase::Graph => graph.iter().try_for_each(|graph| graph.launch(&rank.stream))?,
             Phase::Group => {
                 let mut group = Group::new();
                 group.send(&rank.comm, &rank.stream, &buffer, next)?;

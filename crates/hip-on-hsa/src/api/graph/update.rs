@@ -54,7 +54,8 @@ fn take_over(old: &mut [Step], new: Vec<Step>) {
     }
 }
 
-/// `hipGraphExecUpdate`: which nodes are enabled stays. Says in `result` why it failed, and at which node of `graph`.
+/// `hipGraphExecUpdate`: which nodes are enabled stays; what the program lets the graph keep takes the place of what the former one kept,
+/// which ends behind the launches so far. Says in `result` why it failed, and at which node of `graph`.
 pub(crate) unsafe extern "C" fn hipGraphExecUpdate(
     handle: hipGraphExec_t,
     graph_handle: hipGraph_t,
@@ -79,8 +80,10 @@ pub(crate) unsafe extern "C" fn hipGraphExecUpdate(
         if outcome != Outcome::hipGraphExecUpdateSuccess {
             return Err(hipError_t::hipErrorGraphExecUpdateFailure);
         }
+        let objects = graph.objects.duplicate(runtime)?;
         take_over(&mut state.steps, new);
         state.changed();
+        state.let_go(runtime, exec.objects.replace(objects));
         Ok(())
     })
 }
