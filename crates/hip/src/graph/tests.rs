@@ -2,7 +2,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::{DeviceBuffer, Error, Graph, GraphError, HostBuffer, SharedHostBuffer, fake};
+use crate::{DeviceBuffer, Error, Graph, GraphError, GraphResource, HostBuffer, SharedHostBuffer, fake};
 
 /// The fake counts graphs of the whole process.
 fn alone() -> MutexGuard<'static, ()> {
@@ -400,6 +400,60 @@ fn host_functions_are_kept_by_their_graph() {
     assert_eq!(calls.load(Ordering::SeqCst), 22);
     drop(exec);
     assert_eq!(Arc::strong_count(&calls), 1);
+}
+
+/// What another crate has a graph keep.
+struct Other {
+    /// How many waits were announced, and whether something was left to wait for.
+    waits: Mutex<Vec<bool>>,
+    /// What there was when it was dropped.
+    dropped: Arc<Mutex<Option<(usize, usize, usize)>>>,
+}
+
+impl GraphResource for Other {
+    fn before_wait(&self, is_done: &dyn Fn() -> bool) {
+        self.waits.lock().unwrap().push(!is_done());
+    }
+}
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        *self.dropped.lock().unwrap() = Some(fake::graph_counts());
+    }
+}
+
+#[test]
+fn what_other_crates_need_ends_behind_all_graphs_that_keep_it() {
+    let _alone = alone();
+    let device = fake::device(0);
+    let stream = device.stream().unwrap();
+    let before = fake::graph_counts();
+    let dropped = Arc::new(Mutex::new(None));
+    let other = Arc::new(Other { waits: Mutex::default(), dropped: dropped.clone() });
+    let refused = stream.capture_keeps(other.clone());
+    assert!(matches!(refused, Err(Error::Graph(GraphError::OtherStream))), "{refused:?}");
+    let graph = device.capture(|stream| {
+        assert!(stream.is_captured());
+        stream.capture_keeps(other.clone())?;
+        stream.capture_keeps(other.clone())
+    });
+    let (waits, graph) = (Arc::downgrade(&other), graph.unwrap());
+    drop(other);
+    let (launched, exec) = (graph.instantiate().unwrap(), graph.instantiate().unwrap());
+    drop(graph);
+    let hold = fake::hold(&stream);
+    launched.launch(&stream).unwrap();
+    let dropped_meanwhile = std::thread::spawn(move || drop(launched));
+    while waits.upgrade().unwrap().waits.lock().unwrap().is_empty() {
+        std::thread::yield_now();
+    }
+    drop(hold);
+    dropped_meanwhile.join().unwrap();
+    assert_eq!(*waits.upgrade().unwrap().waits.lock().unwrap(), [true]);
+    assert_eq!(*dropped.lock().unwrap(), None);
+    drop(exec);
+    assert_eq!(*dropped.lock().unwrap(), Some(before), "behind the graph and the executable one");
+    assert_eq!(waits.strong_count(), 0);
 }
 
 #[test]
