@@ -6,6 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use crate::error::{Failure, Result};
 use crate::number::{Reduction, Type};
 
+/// What an operation takes at least, and how much all ranks together copy in a microsecond: that of 8 bytes by two ranks, and an all-reduce
+/// of 16 MiB by eight, on two cores of a server processor (`cargo xtask bench rccl`, November 2026).
+const MICROS: f32 = 300.0;
+const BYTES_PER_MICRO: f32 = 3000.0;
+
 /// An address in a device's memory, which this crate only hands to HIP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Address(pub(crate) usize);
@@ -29,6 +34,24 @@ pub(crate) enum Kind {
     Gather,
     Scatter,
     Split,
+    AllReduceWithBias,
+}
+
+impl Kind {
+    /// How many blocks of elements a rank sends and gets.
+    pub(crate) fn blocks(self, is_root: bool, ranks: usize) -> (usize, usize) {
+        let at_root = |blocks| if is_root { blocks } else { 0 };
+        match self {
+            Self::Reduce => (1, at_root(1)),
+            Self::Broadcast => (at_root(1), 1),
+            Self::AllGather => (1, ranks),
+            Self::ReduceScatter => (ranks, 1),
+            Self::AllToAll => (ranks, ranks),
+            Self::Gather => (1, at_root(ranks)),
+            Self::Scatter => (at_root(ranks), 1),
+            Self::AllReduce | Self::AllReduceWithBias | Self::Split => (1, 1),
+        }
+    }
 }
 
 /// The number that a rank's elements are multiplied by.
@@ -51,6 +74,8 @@ pub(crate) struct Collective {
     pub(crate) reduction: Reduction,
     pub(crate) scale: Scale,
     pub(crate) root: usize,
+    /// Of [`Kind::AllReduceWithBias`].
+    pub(crate) bias: Address,
 }
 
 /// One side of a transfer between two ranks.
@@ -94,6 +119,22 @@ impl Work {
         if !self.streams.contains(&stream) {
             self.streams.push(stream);
         }
+    }
+
+    /// About how many microseconds it takes, if all ranks transfer as much as this one.
+    pub(crate) fn estimate(&self, ranks: usize) -> f32 {
+        let collective = |what: &Collective| {
+            let blocks = |is_root| {
+                let (sent, received) = what.kind.blocks(is_root, ranks);
+                sent + received
+            };
+            (blocks(true) + (ranks - 1) * blocks(false)) as f32 * (what.count * what.element.size()) as f32
+        };
+        let transfer = |what: &Transfer| (ranks * what.bytes()) as f32;
+        let bytes: f32 =
+            self.collectives.iter().map(collective).chain(self.transfers.iter().map(transfer)).sum();
+        let operations = self.collectives.len() + usize::from(!self.transfers.is_empty());
+        operations as f32 * MICROS + bytes / BYTES_PER_MICRO
     }
 
     /// What a rank sends to itself it has to receive in the same group: nothing else would ever do.

@@ -25,13 +25,15 @@ pub(crate) struct Machine {
     /// Pieces so far.
     pieces: u64,
     scratch: Vec<u64>,
+    /// A piece of what is added to results, once there has been one.
+    bias: Vec<u64>,
 }
 
 impl Machine {
     pub(crate) fn new(segment: Arc<Segment>, copies: Copies) -> Self {
         // A word is as aligned as any element.
         let scratch = vec![0; segment.slot_bytes() / 8];
-        Self { segment, copies, operations: 0, pieces: 0, scratch }
+        Self { segment, copies, operations: 0, pieces: 0, scratch, bias: Vec::new() }
     }
 
     /// Does all of it.
@@ -153,13 +155,13 @@ impl Machine {
             // SAFETY: slots are read by those who have met, after they were written; the caller vouches for the addresses.
             unsafe {
                 match kind {
-                    Kind::AllReduce if bytes * ranks > SMALL => {
-                        self.all_reduce_parts(what, turn, to, piece)?
+                    Kind::AllReduce | Kind::AllReduceWithBias if bytes * ranks > SMALL => {
+                        self.all_reduce_parts(what, turn, from, piece)?
                     }
-                    Kind::AllReduce | Kind::Reduce if receives => {
-                        self.reduce_to(what, &slots(0), to, piece)?
+                    Kind::AllReduce | Kind::AllReduceWithBias | Kind::Reduce if receives => {
+                        self.reduce_to(what, &slots(0), from, piece)?
                     }
-                    Kind::ReduceScatter => self.reduce_to(what, &slots(rank), to, piece)?,
+                    Kind::ReduceScatter => self.reduce_to(what, &slots(rank), from, piece)?,
                     Kind::Broadcast => self.copies.copy(to, slots(0)[root], bytes)?,
                     Kind::Scatter => self.copies.copy(to, slots(rank)[root], bytes)?,
                     Kind::AllGather | Kind::AllToAll | Kind::Gather if receives => {
@@ -181,7 +183,7 @@ impl Machine {
         (0..self.ranks()).map(|rank| self.told(rank)[0]).collect()
     }
 
-    /// Reduces elements of all inputs to memory of the device.
+    /// Reduces elements of all inputs to memory of the device, `from` bytes behind its beginning.
     ///
     /// # Safety
     /// All have so many elements.
@@ -189,7 +191,7 @@ impl Machine {
         &mut self,
         what: &Collective,
         inputs: &[*const u8],
-        to: *mut u8,
+        from: usize,
         count: usize,
     ) -> Result {
         let scales = self.scales();
@@ -197,19 +199,39 @@ impl Machine {
         // SAFETY: the caller's promise; the scratch memory is as large as a slot, and this rank's alone.
         unsafe {
             number::reduce(what.element, what.reduction, inputs, &scales, out, count);
-            self.copies.copy(to, out, count * what.element.size())
+            self.finish(what, from, count)
         }
+    }
+
+    /// Copies results from the scratch memory to the device, with the bias if there is one.
+    ///
+    /// # Safety
+    /// As [`reduce_to`](Self::reduce_to).
+    unsafe fn finish(&mut self, what: &Collective, from: usize, count: usize) -> Result {
+        let (out, bytes) = (self.scratch.as_mut_ptr().cast::<u8>(), count * what.element.size());
+        if what.kind == Kind::AllReduceWithBias {
+            self.bias.resize(self.scratch.len(), 0);
+            let bias = self.bias.as_mut_ptr().cast::<u8>();
+            // SAFETY: both pieces of memory are as large as a slot, and this rank's alone; the caller vouches for the address.
+            unsafe {
+                self.copies.copy(bias, what.bias.offset(from), bytes)?;
+                let inputs = [out.cast_const(), bias.cast_const()];
+                number::reduce(what.element, what.reduction.combining(), &inputs, &[], out, count);
+            }
+        }
+        // SAFETY: as above.
+        unsafe { self.copies.copy(what.receive.offset(from), out, bytes) }
     }
 
     /// Each rank reduces a part of a piece, in its own slot, of which nobody else reads that part; then all read all parts.
     ///
     /// # Safety
-    /// The address has room for so many elements, and so has every slot.
+    /// The memory has room for so many elements behind `from`, and so has every slot.
     unsafe fn all_reduce_parts(
         &mut self,
         what: &Collective,
         turn: usize,
-        to: *mut u8,
+        from: usize,
         count: usize,
     ) -> Result {
         let (rank, ranks, size) = (self.segment.rank, self.ranks(), what.element.size());
@@ -237,7 +259,7 @@ impl Machine {
             }
         }
         // SAFETY: the caller's promise.
-        unsafe { self.copies.copy(to, out, count * size) }
+        unsafe { self.finish(what, from, count) }
     }
 
     /// Copies memory of this rank's device.

@@ -57,6 +57,8 @@
 //! * Ranks are on one host, 64 at most, and any number of them may share a device.
 //! * Halves and 8-bit floats are added up as `f32` and rounded once; RCCL rounds after each addition. The average of floats is their sum, divided.
 //! * 8-bit floats are the device's: those without a negative zero on gfx942, OCP's elsewhere. Values beyond the largest are that one.
+//! * `ncclAllReduceWithBias` works on all devices and for a single rank, and combines each rank's result, as rounded, with its own bias.
+//! * `ncclGroupSimulateEnd` guesses by the number of operations and of bytes.
 //! * Of `ncclConfig_t`, `blocking` counts. Registering memory changes nothing.
 #![warn(missing_docs)]
 #![allow(non_snake_case, reason = "the functions of the table have their C names")]

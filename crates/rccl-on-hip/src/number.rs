@@ -85,6 +85,14 @@ impl Reduction {
             _ => return None,
         })
     }
+
+    /// What combines a result with one element more.
+    pub(crate) fn combining(self) -> Self {
+        match self {
+            Self::Sum | Self::Average | Self::ScaledSum => Self::Sum,
+            Self::Product | Self::Max | Self::Min => self,
+        }
+    }
 }
 
 /// An 8-bit float of one of [`Format::ALL`].

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use hip::{Device, DeviceBuffer, Stream};
 use rccl_sys::{
     Table, ncclComm_t, ncclConfig_t, ncclDataType_t as Type, ncclRedOp_t as Op, ncclResult_t as Status,
-    ncclScalarResidence_t as Residence, ncclUniqueId,
+    ncclScalarResidence_t as Residence, ncclSimInfo_t, ncclUniqueId,
 };
 
 fn devices() -> &'static [Device] {
@@ -97,7 +97,7 @@ fn the_table_has_what_it_says_and_stubs_for_the_rest() {
         assert_eq!(table.has(name), rccl_on_hip::FUNCTIONS.contains(&name), "{name}");
     }
     assert!(!table.has("mscclLoadAlgo"));
-    assert_eq!(call!(ncclGroupSimulateEnd(null_mut())), Status::ncclInternalError);
+    assert_eq!(call!(mscclUnloadAlgo(rccl_sys::mscclAlgoHandle_t::default())), Status::ncclInternalError);
     let mut version = 0;
     assert_eq!(call!(ncclGetVersion(&mut version)), OK);
     assert_eq!(version, 22_707, "of the newest headers that the bindings are made from");
@@ -346,4 +346,65 @@ fn ranks_that_are_made_in_a_group_begin_at_its_end() {
     for comm in comms {
         assert_eq!(call!(ncclCommDestroy(comm)), OK);
     }
+}
+
+#[test]
+fn a_simulated_group_is_estimated_and_ends() {
+    let ranks = Ranks::new(2);
+    let mut info = ncclSimInfo_t { size: size_of::<ncclSimInfo_t>(), ..ncclSimInfo_t::default() };
+    (info.magic, info.estimatedTime) = (0x7468_5283, -1.0);
+    assert_eq!(call!(ncclGroupSimulateEnd(&mut info)), USAGE, "no group");
+    assert_eq!(call!(ncclGroupStart()), OK);
+    assert_eq!(call!(ncclGroupSimulateEnd(null_mut())), ARGUMENT);
+    assert_eq!(call!(ncclGroupSimulateEnd(&mut ncclSimInfo_t::default())), ARGUMENT, "no magic");
+    assert_eq!((ranks.all_reduce(0), ranks.all_reduce(1)), (OK, OK));
+    assert_eq!(call!(ncclGroupStart()), OK);
+    assert_eq!(call!(ncclGroupSimulateEnd(&mut info)), OK);
+    assert_eq!(info.estimatedTime, -1.0, "within another group nothing is told");
+    assert_eq!(call!(ncclGroupSimulateEnd(&mut info)), OK);
+    assert!(info.estimatedTime > 0.0);
+    assert_eq!(call!(ncclGroupEnd()), USAGE, "it has ended");
+    assert_eq!((ranks.values(0), ranks.values(1)), (1.5, 1.5));
+    // What is refused is refused there, too, and the group ends.
+    assert_eq!(call!(ncclGroupStart()), OK);
+    assert_eq!(call!(ncclSend(null(), 3, Type::ncclInt, 0, ranks.comms[0], null_mut())), ARGUMENT);
+    assert_eq!(call!(ncclGroupSimulateEnd(&mut info)), ARGUMENT);
+    assert_eq!(call!(ncclGroupEnd()), USAGE);
+    assert_eq!((ranks.all_reduce(0), ranks.all_reduce(1)), (OK, OK));
+    assert_eq!((ranks.values(0), ranks.values(1)), (3.0, 3.0));
+}
+
+#[test]
+fn a_bias_is_asked_for_and_all_ranks_have_one() {
+    let ranks = Ranks::new(2);
+    let with_bias = |rank: usize, bias: *const c_void| {
+        let (memory, comm, stream) = (ranks.address(rank), ranks.comms[rank], ranks.streams[rank].as_raw());
+        call!(ncclAllReduceWithBias(memory, memory, 8, Type::ncclFloat, Op::ncclSum, comm, stream, bias))
+    };
+    assert_eq!(with_bias(0, null()), ARGUMENT);
+    // What is received may be the bias.
+    let own = [0, 1].map(|rank| ranks.address(rank).cast_const());
+    assert_eq!((with_bias(0, own[0]), with_bias(1, own[1])), (OK, OK));
+    for rank in [0, 1] {
+        ranks.streams[rank].synchronize().unwrap();
+        let values = ranks.memory[rank].to_vec(&ranks.streams[rank]).unwrap();
+        assert_eq!((values[7], values[8]), (4.5, 1.5));
+    }
+    // The other one calls a sum without.
+    assert_eq!(with_bias(0, own[0]), OK);
+    let (memory, comm, stream) = (ranks.address(1), ranks.comms[1], ranks.streams[1].as_raw());
+    let plain = call!(ncclAllReduce(memory, memory, 8, Type::ncclFloat, Op::ncclSum, comm, stream));
+    assert!(matches!(plain, OK | USAGE), "{plain:?}");
+    ranks.streams.iter().for_each(|stream| stream.synchronize().unwrap());
+    assert_eq!((ranks.status(0), ranks.status(1)), (USAGE, USAGE));
+}
+
+#[test]
+fn a_virtual_id_is_a_number() {
+    let (mut id, mut comm) = (ncclUniqueId::default(), null_mut());
+    assert_eq!(call!(ncclGetUniqueId(&mut id)), OK);
+    assert_eq!(call!(ncclCommInitRankMulti(&mut comm, 1, id, 0, -1)), ARGUMENT);
+    assert_eq!(call!(ncclCommInitRankMulti(&mut comm, 1, id, 1, 0)), ARGUMENT);
+    assert_eq!(call!(ncclCommInitRankMulti(&mut comm, 1, id, 0, 7)), OK);
+    assert_eq!(call!(ncclCommDestroy(comm)), OK);
 }

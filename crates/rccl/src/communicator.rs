@@ -69,11 +69,12 @@ impl fmt::Debug for UniqueId {
 pub struct Options {
     limit: Duration,
     waits: bool,
+    virtual_id: Option<u32>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { limit: Duration::from_secs(60), waits: true }
+        Self { limit: Duration::from_secs(60), waits: true, virtual_id: None }
     }
 }
 
@@ -88,6 +89,15 @@ impl Options {
     /// waits as long as it likes.
     pub fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
+        self
+    }
+
+    /// Tells ranks that share a GPU apart, where the library asks for that: RCCL up to 2.13 (`ncclCommInitRankMulti`). Each rank of a GPU has
+    /// another number. Of several ranks that are made together, those of one device get numbers from this one on. Our own implementation lets
+    /// ranks share a GPU without; later releases of AMD's do not at all. The library then waits for the other ranks as long as it likes.
+    #[doc(alias = "ncclCommInitRankMulti")]
+    pub fn virtual_id(mut self, id: u32) -> Self {
+        self.virtual_id = Some(id);
         self
     }
 
@@ -294,9 +304,24 @@ impl Communicator {
                 return Err(Error::OtherCommunicator { operation: OPERATION, what: "a device" });
             }
         }
-        let start = |(device, rank): &(&Device, usize), handle: &mut ncclComm_t| {
+        const MULTI: &str = "ncclCommInitRankMulti";
+        if options.virtual_id.is_some() && !table.has(MULTI) {
+            return Err(Error::Unsupported { function: MULTI });
+        }
+        let start = |at: usize, handle: &mut ncclComm_t| {
+            let (device, rank) = &ranks[at];
             let _current = Current::set(device)?;
-            if table.has("ncclCommInitRankConfig") {
+            if let Some(first) = options.virtual_id {
+                let before = ranks[..at].iter().filter(|(other, _)| other == device).count();
+                let virtual_id = i32::try_from(u64::from(first) + before as u64);
+                let virtual_id =
+                    virtual_id.map_err(|_| Error::Size { operation: MULTI, size: first as usize })?;
+                // SAFETY: the handle is a place to write to.
+                let code = unsafe {
+                    (table.ncclCommInitRankMulti)(handle, count, id.raw(), *rank as i32, virtual_id)
+                };
+                check(table, null_mut(), MULTI, code)
+            } else if table.has("ncclCommInitRankConfig") {
                 let mut config = config();
                 // SAFETY: all pointers are places; the configuration is read during the call.
                 let code = unsafe {
@@ -311,9 +336,8 @@ impl Communicator {
         };
         // In a group even if it is one: all that RCCL does not want to block in it does at the end.
         let mut handles: Vec<ncclComm_t> = vec![null_mut(); ranks.len()];
-        let started = in_group(table, || {
-            ranks.iter().zip(&mut handles).try_for_each(|(rank, handle)| start(rank, handle))
-        });
+        let started =
+            in_group(table, || handles.iter_mut().enumerate().try_for_each(|(at, handle)| start(at, handle)));
         let made = ranks.iter().zip(handles).filter(|(_, handle)| !handle.is_null());
         let made: Vec<_> = made
             .map(|((device, rank), handle)| Self::of(table, device, options, handle, Some((*rank, size))))
@@ -595,13 +619,22 @@ fn ordinals(operation: &'static str, ranks: &[usize], size: usize) -> Result<Vec
 
 /// Runs calls in a group of RCCL's, which is ended whatever becomes of them.
 pub(crate) fn in_group(table: &Table, calls: impl FnOnce() -> Result<()>) -> Result<()> {
+    // SAFETY: the function takes nothing, and the group was started on this thread.
+    in_group_ended_by(table, "ncclGroupEnd", calls, || unsafe { (table.ncclGroupEnd)() })
+}
+
+/// As [`in_group`], ended by another function than `ncclGroupEnd`.
+pub(crate) fn in_group_ended_by(
+    table: &Table,
+    operation: &'static str,
+    calls: impl FnOnce() -> Result<()>,
+    end: impl FnOnce() -> ncclResult_t,
+) -> Result<()> {
     // SAFETY: the function takes nothing.
     let code = unsafe { (table.ncclGroupStart)() };
     check(table, null_mut(), "ncclGroupStart", code)?;
     let called = calls();
-    // SAFETY: as above; the group was started on this thread.
-    let code = unsafe { (table.ncclGroupEnd)() };
-    called.and(check(table, null_mut(), "ncclGroupEnd", code))
+    called.and(check(table, null_mut(), operation, end()))
 }
 
 impl Inner {

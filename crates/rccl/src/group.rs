@@ -2,12 +2,13 @@
 
 use std::ffi::c_void;
 use std::fmt;
+use std::time::Duration;
 
 use hip::hip_sys::{hipError_t, hipStreamCaptureStatus};
 use hip::{DeviceAddress, DeviceSlice, DeviceSliceMut, Stream};
-use rccl_sys::{Table, ncclComm_t, ncclDataType_t, ncclRedOp_t, ncclResult_t};
+use rccl_sys::{Table, ncclComm_t, ncclDataType_t, ncclRedOp_t, ncclResult_t, ncclSimInfo_t};
 
-use crate::communicator::{Communicator, Inner, in_group};
+use crate::communicator::{Communicator, Inner, in_group, in_group_ended_by};
 use crate::element::{Element, Reduction};
 use crate::error::{Error, Result};
 
@@ -52,7 +53,16 @@ struct Call<'a> {
     name: &'static str,
     send: Option<DeviceSlice<'a, u8>>,
     receive: Option<DeviceSliceMut<'a, u8>>,
+    bias: Option<DeviceSlice<'a, u8>>,
     what: What,
+}
+
+/// Where the memory of a call lies.
+#[derive(Clone, Copy)]
+struct Addresses {
+    send: *const c_void,
+    receive: *mut c_void,
+    bias: *const c_void,
 }
 
 /// What the library is called with, besides memory.
@@ -69,6 +79,7 @@ struct What {
 #[derive(Clone, Debug)]
 enum Kind {
     AllReduce,
+    AllReduceWithBias,
     Reduce,
     ReduceScatter,
     Broadcast,
@@ -86,6 +97,7 @@ impl Kind {
     fn name(&self) -> &'static str {
         match self {
             Self::AllReduce => "ncclAllReduce",
+            Self::AllReduceWithBias => "ncclAllReduceWithBias",
             Self::Reduce => "ncclReduce",
             Self::ReduceScatter => "ncclReduceScatter",
             Self::Broadcast => "ncclBroadcast",
@@ -178,7 +190,60 @@ impl<'a> Group<'a> {
     /// and [`Error::Aborted`] if a communicator is of no use, [`Error::Hip`] with what memory or a stream has failed with, else
     /// [`Error::Rccl`]. Operations may then have been enqueued on some of the ranks: abort them.
     pub fn launch(mut self) -> Result<()> {
-        let Some(first) = self.calls.first() else { return Ok(()) };
+        let Some(table) = self.check_communicators()? else { return Ok(()) };
+        let mut addresses = Vec::with_capacity(self.calls.len());
+        for call in &mut self.calls {
+            addresses.push(call.register()?);
+        }
+        in_group(table, || self.call_all(&addresses))?;
+        self.calls.iter().try_for_each(|call| call.communicator.inner().settle(call.name))?;
+        self.calls.iter().try_for_each(Call::keep)
+    }
+
+    /// How long the operations may take, as RCCL guesses, without doing any of them (`ncclGroupSimulateEnd`).
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] up to RCCL 2.21, else as [`launch`](Self::launch).
+    #[doc(alias = "ncclGroupSimulateEnd")]
+    pub fn estimate(self) -> Result<Duration> {
+        const NAME: &str = "ncclGroupSimulateEnd";
+        let Some(table) = self.check_communicators()? else { return Ok(Duration::ZERO) };
+        if !table.has(NAME) {
+            return Err(Error::Unsupported { function: NAME });
+        }
+        let addresses: Vec<_> = self.calls.iter().map(Call::addresses).collect();
+        // As `NCCL_SIM_INFO_INITIALIZER` makes it.
+        let mut info = ncclSimInfo_t {
+            size: size_of::<ncclSimInfo_t>(),
+            magic: 0x7468_5283,
+            version: 22_707,
+            estimatedTime: -1.0,
+        };
+        in_group_ended_by(
+            table,
+            NAME,
+            || self.call_all(&addresses),
+            || {
+                // SAFETY: the information is a place to read from and to write to.
+                unsafe { (table.ncclGroupSimulateEnd)(&raw mut info) }
+            },
+        )?;
+        Ok(Duration::try_from_secs_f32(info.estimatedTime / 1e6).unwrap_or_default())
+    }
+
+    fn call_all(&self, addresses: &[Addresses]) -> Result<()> {
+        self.calls.iter().zip(addresses).try_for_each(|(call, addresses)| {
+            // SAFETY: the addresses are those of memory that has the elements that the checks asked for, and is borrowed here. If the call
+            // is enqueued, it is registered with the stream before, and lives until the stream is done with it.
+            call.communicator.inner().with_handle(call.name, |table, handle| unsafe {
+                call.what.call(table, handle, call.stream, *addresses)
+            })
+        })
+    }
+
+    /// What all calls have to be, and whose they are; none if there are none.
+    fn check_communicators(&self) -> Result<Option<&'static Table>> {
+        let Some(first) = self.calls.first() else { return Ok(None) };
         let table = first.communicator.inner().table;
         for call in &self.calls {
             let inner = call.communicator.inner();
@@ -191,21 +256,7 @@ impl<'a> Group<'a> {
         }
         self.check_captures()?;
         self.check_own_transfers()?;
-        let mut addresses = Vec::with_capacity(self.calls.len());
-        for call in &mut self.calls {
-            addresses.push(call.register()?);
-        }
-        in_group(table, || {
-            self.calls.iter().zip(&addresses).try_for_each(|(call, (send, receive))| {
-                // SAFETY: the addresses are those of memory that has the elements that the checks asked for; it is registered with the
-                // stream, borrowed here until the call is enqueued, and lives until the stream is done with it.
-                call.communicator.inner().with_handle(call.name, |table, handle| unsafe {
-                    call.what.call(table, handle, call.stream, *send, *receive)
-                })
-            })
-        })?;
-        self.calls.iter().try_for_each(|call| call.communicator.inner().settle(call.name))?;
-        self.calls.iter().try_for_each(Call::keep)
+        Ok(Some(table))
     }
 
     /// A communicator's operations go into one graph, or into none.
@@ -274,7 +325,7 @@ impl<'a> Group<'a> {
         if let Some(receive) = receive.as_ref().filter(|receive| receive.device() != inner.device()) {
             return Err(other_device(name, "memory to receive", inner, receive.device()));
         }
-        self.calls.push(Call { communicator, stream, name, send, receive, what });
+        self.calls.push(Call { communicator, stream, name, send, receive, bias: None, what });
         Ok(())
     }
 }
@@ -313,18 +364,24 @@ impl Call<'_> {
         }
     }
 
+    /// Where the memory lies.
+    fn addresses(&self) -> Addresses {
+        let send = self.send.as_ref().map(|send| send.address());
+        let receive = self.receive.as_ref().map(|receive| receive.address());
+        Addresses::of(send, receive, self.bias.as_ref().map(|bias| bias.address()))
+    }
+
     /// Orders the operation after earlier uses of its memory, which lives until it is done.
-    fn register(&mut self) -> Result<(*const c_void, *mut c_void)> {
-        let send = self.send.as_ref().map(|send| send.address_on(self.stream)).transpose()?;
+    fn register(&mut self) -> Result<Addresses> {
+        let of = |memory: &DeviceSlice<'_, u8>| memory.address_on(self.stream);
+        let (send, bias) = (self.send.as_ref().map(of).transpose()?, self.bias.as_ref().map(of).transpose()?);
         let receive = self.receive.as_mut().map(|receive| receive.address_on(self.stream)).transpose()?;
         let inner = self.communicator.inner();
         match self.stream.is_captured() {
             true => self.stream.capture_keeps(inner.clone())?,
             false => inner.uses(self.stream),
         }
-        let pointer = |address: Option<DeviceAddress>| address.unwrap_or_default().0 as *mut c_void;
-        // In place, what is received is what is sent.
-        Ok((pointer(send.or(receive)).cast_const(), pointer(receive)))
+        Ok(Addresses::of(send, receive, bias))
     }
 
     /// Has the memory stay until the operation is done: a thread that drops it, and serves another rank next, must not wait.
@@ -333,13 +390,21 @@ impl Call<'_> {
             // The graph has it.
             return Ok(());
         }
-        if let Some(send) = &self.send {
-            send.keep_until_done(self.stream)?;
+        for read in self.send.iter().chain(&self.bias) {
+            read.keep_until_done(self.stream)?;
         }
         if let Some(receive) = &self.receive {
             receive.keep_until_done(self.stream)?;
         }
         Ok(())
+    }
+}
+
+impl Addresses {
+    fn of(send: Option<DeviceAddress>, receive: Option<DeviceAddress>, bias: Option<DeviceAddress>) -> Self {
+        let pointer = |address: Option<DeviceAddress>| address.unwrap_or_default().0 as *mut c_void;
+        // In place, what is received is what is sent.
+        Self { send: pointer(send.or(receive)), receive: pointer(receive), bias: pointer(bias) }
     }
 }
 
@@ -351,8 +416,7 @@ impl What {
         table: &Table,
         comm: ncclComm_t,
         stream: &Stream,
-        send: *const c_void,
-        receive: *mut c_void,
+        Addresses { send, receive, bias }: Addresses,
     ) -> ncclResult_t {
         let Self { kind, count, element, op, rank } = self;
         let (count, element, op, rank, stream) = (*count, *element, *op, *rank as i32, stream.as_raw());
@@ -360,6 +424,9 @@ impl What {
         unsafe {
             match kind {
                 Kind::AllReduce => (table.ncclAllReduce)(send, receive, count, element, op, comm, stream),
+                Kind::AllReduceWithBias => {
+                    (table.ncclAllReduceWithBias)(send, receive, count, element, op, comm, stream, bias)
+                }
                 Kind::Reduce => (table.ncclReduce)(send, receive, count, element, op, rank, comm, stream),
                 Kind::ReduceScatter => {
                     (table.ncclReduceScatter)(send, receive, count, element, op, comm, stream)
@@ -455,6 +522,34 @@ operations! {
         let op = raw_op(check.operation, communicator, &op.into())?;
         let what = What { kind: Kind::AllReduce, count: buffer.len(), element: T::TYPE, op, rank: 0 };
         group.push(communicator, stream, None, Some(buffer.into_bytes()), what)
+    }
+
+    /// As `all_reduce`, and combines the results with elements of this rank's own by the same operation (`ncclAllReduceWithBias`). To averages
+    /// and scaled sums they are added. RCCL means all ranks to pass the same; of AMD's GPUs, only some have it.
+    ///
+    /// # Errors
+    /// As `all_reduce`; [`Error::Unsupported`] up to RCCL 2.26, [`Error::Length`] if the bias does not have as many elements.
+    #[doc(alias = "ncclAllReduceWithBias")]
+    all_reduce_with_bias<T>(
+        send: impl Into<DeviceSlice<'a, T>>,
+        receive: impl Into<DeviceSliceMut<'a, T>>,
+        bias: impl Into<DeviceSlice<'a, T>>,
+        op: impl Into<Reduction<'a, T>>
+    ) |group, communicator, stream| {
+        let check = group.check(communicator, stream, &Kind::AllReduceWithBias)?;
+        let (send, receive, bias) = (send.into(), receive.into(), bias.into());
+        check.length("the memory to receive", receive.len(), send.len())?;
+        check.length("the bias", bias.len(), send.len())?;
+        if bias.device() != communicator.device() {
+            return Err(other_device(check.operation, "bias", communicator.inner(), bias.device()));
+        }
+        let op = raw_op(check.operation, communicator, &op.into())?;
+        let what = What { kind: Kind::AllReduceWithBias, count: send.len(), element: T::TYPE, op, rank: 0 };
+        group.push(communicator, stream, Some(send.as_bytes()), Some(receive.into_bytes()), what)?;
+        if let Some(call) = group.calls.last_mut() {
+            call.bias = Some(bias.as_bytes());
+        }
+        Ok(())
     }
 
     /// Reduces the elements of all ranks, and gives the root the results (`ncclReduce`). Memory to receive is the root's.

@@ -20,11 +20,13 @@
 //! | NCCL | `rccl` |
 //! |---|---|
 //! | `ncclCommInitAll`, `ncclCommInitRank`, `ncclCommInitRankConfig` | [`Communicator::all`], [`Communicator::new`], [`Communicator::with`] |
+//! | `ncclCommInitRankMulti` | [`Options::virtual_id`] |
 //! | `ncclCommSplit` | [`Communicator::split`], [`Communicator::split_all`] |
 //! | `ncclCommGetAsyncError` | [`Communicator::check`], [`Communicator::wait`] |
 //! | `ncclCommAbort` | [`Communicator::abort`], and drop where operations do not end |
-//! | `ncclGroupStart`, `ncclGroupEnd` | [`Group`] |
+//! | `ncclGroupStart`, `ncclGroupEnd`, `ncclGroupSimulateEnd` | [`Group`], [`Group::estimate`] |
 //! | `ncclAllReduce`, `ncclReduce`, `ncclReduceScatter` | [`Communicator::all_reduce`], [`reduce`](Communicator::reduce), [`reduce_scatter`](Communicator::reduce_scatter), with an [`Op`] |
+//! | `ncclAllReduceWithBias` | [`Communicator::all_reduce_with_bias`] |
 //! | `ncclRedOpCreatePreMulSum` | [`Communicator::scaled_sum`] |
 //! | `ncclBroadcast`, `ncclAllGather`, `ncclGather`, `ncclScatter` | [`Communicator::broadcast`], [`all_gather`](Communicator::all_gather), [`gather`](Communicator::gather), [`scatter`](Communicator::scatter) |
 //! | `ncclAllToAll`, `ncclAllToAllv` | [`Communicator::all_to_all`], [`Communicator::all_to_all_v`] |

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 use hip_sys::hipStream_t;
-use rccl_sys::{ncclComm_t, ncclDataType_t, ncclRedOp_t, ncclResult_t};
+use rccl_sys::{ncclComm_t, ncclDataType_t, ncclRedOp_t, ncclResult_t, ncclSimInfo_t};
 
 use crate::batch::{Address, Collective, Kind, Operation, Scale, Transfer};
 use crate::comm::{Comm, Place};
@@ -21,6 +21,21 @@ pub(crate) unsafe extern "C" fn ncclGroupStart() -> ncclResult_t {
 /// `ncclGroupEnd`.
 pub(crate) unsafe extern "C" fn ncclGroupEnd() -> ncclResult_t {
     crate::error::entry(group::end)
+}
+
+/// What `NCCL_SIM_INFO_INITIALIZER` puts into `magic`.
+const SIM_INFO_MAGIC: u32 = 0x7468_5283;
+
+/// `ncclGroupSimulateEnd`: a guess, in microseconds, by what goes through shared memory. Nothing of the group is enqueued.
+pub(crate) unsafe extern "C" fn ncclGroupSimulateEnd(info: *mut ncclSimInfo_t) -> ncclResult_t {
+    crate::error::entry(|| {
+        // SAFETY: the caller passes null or a valid place.
+        let info = unsafe { super::place(info, "simInfo") }?;
+        if info.magic != SIM_INFO_MAGIC || info.size < size_of::<ncclSimInfo_t>() {
+            return Err(Failure::argument("simInfo was not made by NCCL_SIM_INFO_INITIALIZER"));
+        }
+        group::simulate_end(&mut info.estimatedTime)
+    })
 }
 
 /// What every operation is given.
@@ -86,6 +101,8 @@ struct Arguments {
     root: c_int,
     comm: ncclComm_t,
     stream: hipStream_t,
+    /// None but for [`Kind::AllReduceWithBias`].
+    bias: Option<*const c_void>,
 }
 
 fn collective(kind: Kind, arguments: Arguments) -> ncclResult_t {
@@ -93,30 +110,24 @@ fn collective(kind: Kind, arguments: Arguments) -> ncclResult_t {
 }
 
 fn submit(kind: Kind, arguments: Arguments) -> Result {
-    let Arguments { send, receive, count, element, op, root, comm, stream } = arguments;
+    let Arguments { send, receive, count, element, op, root, comm, stream, bias } = arguments;
     let call = Call::new(comm, element, stream)?;
     let root = call.rank(root, "root")?;
     let (reduction, scale) = call.reduction(op)?;
     let (is_root, ranks) = (call.place.rank == root, call.place.ranks);
-    // How many blocks of `count` elements this rank sends and gets.
-    let (sent, received) = match kind {
-        Kind::Reduce => (1, usize::from(is_root)),
-        Kind::Broadcast => (usize::from(is_root), 1),
-        Kind::AllGather => (1, ranks),
-        Kind::ReduceScatter => (ranks, 1),
-        Kind::AllToAll => (ranks, ranks),
-        Kind::Gather => (1, if is_root { ranks } else { 0 }),
-        Kind::Scatter => (if is_root { ranks } else { 0 }, 1),
-        Kind::AllReduce | Kind::Split => (1, 1),
-    };
+    let (sent, received) = kind.blocks(is_root, ranks);
     let address = |pointer: usize, blocks: usize, name| match blocks {
         0 => Ok(Address(0)),
         _ => call.address(pointer, count, blocks, name),
     };
     let (send, receive) =
         (address(send as usize, sent, "sendbuff")?, address(receive as usize, received, "recvbuff")?);
+    let bias = match bias {
+        None => Address(0),
+        Some(bias) => call.address(bias as usize, count, 1, "acc")?,
+    };
     let element = call.element;
-    let what = Collective { kind, send, receive, count, element, reduction, scale, root };
+    let what = Collective { kind, send, receive, count, element, reduction, scale, root, bias };
     call.submit(Operation::Collective(what))
 }
 
@@ -130,7 +141,26 @@ pub(crate) unsafe extern "C" fn ncclAllReduce(
     comm: ncclComm_t,
     stream: hipStream_t,
 ) -> ncclResult_t {
-    collective(Kind::AllReduce, Arguments { send, receive, count, element, op, root: 0, comm, stream })
+    collective(
+        Kind::AllReduce,
+        Arguments { send, receive, count, element, op, root: 0, comm, stream, bias: None },
+    )
+}
+
+/// `ncclAllReduceWithBias`: each rank's result, combined with `acc` of its own by the same operation; averages and scaled sums are added to.
+pub(crate) unsafe extern "C" fn ncclAllReduceWithBias(
+    send: *const c_void,
+    receive: *mut c_void,
+    count: usize,
+    element: ncclDataType_t,
+    op: ncclRedOp_t,
+    comm: ncclComm_t,
+    stream: hipStream_t,
+    acc: *const c_void,
+) -> ncclResult_t {
+    let bias = Some(acc);
+    let arguments = Arguments { send, receive, count, element, op, root: 0, comm, stream, bias };
+    collective(Kind::AllReduceWithBias, arguments)
 }
 
 /// `ncclReduce`.
@@ -144,7 +174,7 @@ pub(crate) unsafe extern "C" fn ncclReduce(
     comm: ncclComm_t,
     stream: hipStream_t,
 ) -> ncclResult_t {
-    collective(Kind::Reduce, Arguments { send, receive, count, element, op, root, comm, stream })
+    collective(Kind::Reduce, Arguments { send, receive, count, element, op, root, comm, stream, bias: None })
 }
 
 /// `ncclReduceScatter`.
@@ -157,7 +187,10 @@ pub(crate) unsafe extern "C" fn ncclReduceScatter(
     comm: ncclComm_t,
     stream: hipStream_t,
 ) -> ncclResult_t {
-    collective(Kind::ReduceScatter, Arguments { send, receive, count, element, op, root: 0, comm, stream })
+    collective(
+        Kind::ReduceScatter,
+        Arguments { send, receive, count, element, op, root: 0, comm, stream, bias: None },
+    )
 }
 
 /// What operations that add nothing up say of the operator.
@@ -173,7 +206,10 @@ pub(crate) unsafe extern "C" fn ncclBroadcast(
     comm: ncclComm_t,
     stream: hipStream_t,
 ) -> ncclResult_t {
-    collective(Kind::Broadcast, Arguments { send, receive, count, element, op: NO_OP, root, comm, stream })
+    collective(
+        Kind::Broadcast,
+        Arguments { send, receive, count, element, op: NO_OP, root, comm, stream, bias: None },
+    )
 }
 
 /// `ncclBcast`: in place.
@@ -198,7 +234,10 @@ pub(crate) unsafe extern "C" fn ncclAllGather(
     comm: ncclComm_t,
     stream: hipStream_t,
 ) -> ncclResult_t {
-    collective(Kind::AllGather, Arguments { send, receive, count, element, op: NO_OP, root: 0, comm, stream })
+    collective(
+        Kind::AllGather,
+        Arguments { send, receive, count, element, op: NO_OP, root: 0, comm, stream, bias: None },
+    )
 }
 
 /// `ncclAllToAll`.
@@ -210,7 +249,10 @@ pub(crate) unsafe extern "C" fn ncclAllToAll(
     comm: ncclComm_t,
     stream: hipStream_t,
 ) -> ncclResult_t {
-    collective(Kind::AllToAll, Arguments { send, receive, count, element, op: NO_OP, root: 0, comm, stream })
+    collective(
+        Kind::AllToAll,
+        Arguments { send, receive, count, element, op: NO_OP, root: 0, comm, stream, bias: None },
+    )
 }
 
 /// `ncclGather`.
@@ -223,7 +265,10 @@ pub(crate) unsafe extern "C" fn ncclGather(
     comm: ncclComm_t,
     stream: hipStream_t,
 ) -> ncclResult_t {
-    collective(Kind::Gather, Arguments { send, receive, count, element, op: NO_OP, root, comm, stream })
+    collective(
+        Kind::Gather,
+        Arguments { send, receive, count, element, op: NO_OP, root, comm, stream, bias: None },
+    )
 }
 
 /// `ncclScatter`.
@@ -236,7 +281,10 @@ pub(crate) unsafe extern "C" fn ncclScatter(
     comm: ncclComm_t,
     stream: hipStream_t,
 ) -> ncclResult_t {
-    collective(Kind::Scatter, Arguments { send, receive, count, element, op: NO_OP, root, comm, stream })
+    collective(
+        Kind::Scatter,
+        Arguments { send, receive, count, element, op: NO_OP, root, comm, stream, bias: None },
+    )
 }
 
 fn transfer(

@@ -121,6 +121,25 @@ pub(crate) unsafe extern "C" fn ncclCommInitRankScalable(
     })
 }
 
+/// `ncclCommInitRankMulti`, of RCCL up to 5.4.3: ranks may share a device anyway, so `virtual_id` tells nothing that is needed.
+pub(crate) unsafe extern "C" fn ncclCommInitRankMulti(
+    comm: *mut ncclComm_t,
+    ranks: c_int,
+    id: ncclUniqueId,
+    rank: c_int,
+    virtual_id: c_int,
+) -> ncclResult_t {
+    entry(|| {
+        group::note((|| {
+            if virtual_id < 0 {
+                return Err(Failure::argument(format!("virtualId {virtual_id}")));
+            }
+            // SAFETY: the caller passes null or a valid place.
+            unsafe { init(comm, ranks, &id, rank, std::ptr::null()) }
+        })())
+    })
+}
+
 /// `ncclCommInitAll`: a rank for each device, all in this process.
 pub(crate) unsafe extern "C" fn ncclCommInitAll(
     comms: *mut ncclComm_t,

@@ -19,11 +19,12 @@ macro_rules! functions {
 
 functions! {
     collective:
-        ncclAllGather ncclAllReduce ncclAllToAll ncclAllToAllv ncclBcast ncclBroadcast ncclGather ncclGroupEnd
-        ncclGroupStart ncclRecv ncclReduce ncclReduceScatter ncclScatter ncclSend;
+        ncclAllGather ncclAllReduce ncclAllReduceWithBias ncclAllToAll ncclAllToAllv ncclBcast ncclBroadcast ncclGather
+        ncclGroupEnd ncclGroupSimulateEnd ncclGroupStart ncclRecv ncclReduce ncclReduceScatter ncclScatter ncclSend;
     communicator:
         ncclCommAbort ncclCommCount ncclCommCuDevice ncclCommDeregister ncclCommDestroy ncclCommFinalize
-        ncclCommGetAsyncError ncclCommInitAll ncclCommInitRank ncclCommInitRankConfig ncclCommInitRankScalable
+        ncclCommGetAsyncError ncclCommInitAll ncclCommInitRank ncclCommInitRankConfig ncclCommInitRankMulti
+        ncclCommInitRankScalable
         ncclCommRegister ncclCommShrink ncclCommSplit ncclCommUserRank ncclCommWindowDeregister ncclCommWindowRegister
         ncclRedOpCreatePreMulSum ncclRedOpDestroy;
     general:

@@ -1,9 +1,9 @@
 //! Operations that move elements and change none.
 
 use hip::DeviceBuffer;
-use rccl::{Communicator, Error, Group, Op};
+use rccl::{Communicator, Error, Group, Op, Options};
 
-use crate::common::{LONG, Rank, rank, ranks};
+use crate::common::{LONG, Rank, devices, rank, ranks};
 
 /// Elements of which each says who had it, for whom, and where.
 fn marked(from: usize, to: usize, count: usize) -> Vec<u32> {
@@ -206,5 +206,28 @@ fn registered_and_allocated_memory_is_memory() {
     for (rank, buffer) in ranks.iter().zip(buffers) {
         let buffer = buffer.into_buffer().unwrap();
         assert!(rank.read(&buffer) == marked(1, 0, 500));
+    }
+}
+
+#[test]
+fn ranks_may_share_a_device() {
+    let Some(devices) = devices(2) else { return };
+    let places = [(&devices[0], 0), (&devices[1], 1), (&devices[0], 2)];
+    let id = rccl::UniqueId::new(&devices[0]).unwrap();
+    let made = Communicator::some(&places, &id, 3, Options::new().limit(LONG).virtual_id(0));
+    if let Err(Error::Unsupported { function }) = &made {
+        assert_eq!(*function, "ncclCommInitRankMulti");
+        assert_eq!(devices[0].backend(), hip::Backend::Amd, "of later releases");
+        return;
+    }
+    let ranks: Vec<_> = made.unwrap().into_iter().map(rank).collect();
+    let mut buffers: Vec<_> = ranks.iter().zip(1..).map(|(rank, at)| rank.buffer(&[at; 1001])).collect();
+    let mut group = Group::new();
+    for (rank, buffer) in ranks.iter().zip(&mut buffers) {
+        group.all_reduce_in_place(&rank.comm, &rank.stream, buffer, Op::Sum).unwrap();
+    }
+    group.launch().unwrap();
+    for (rank, buffer) in ranks.iter().zip(&buffers) {
+        assert_eq!(rank.read(buffer), [6; 1001]);
     }
 }

@@ -186,3 +186,28 @@ fn dropping_a_rank_waits_for_its_operations() {
     }
     assert_eq!(buffers[0].len(), 300);
 }
+
+#[test]
+fn an_estimate_does_nothing() {
+    let Some(ranks) = ranks(2) else { return };
+    let mut estimates = Vec::new();
+    for count in [1, 1 << 20] {
+        let mut buffers: Vec<_> = ranks.iter().map(|rank| rank.buffer(&vec![1_u32; count])).collect();
+        let mut group = Group::new();
+        for (rank, buffer) in ranks.iter().zip(&mut buffers) {
+            group.all_reduce_in_place(&rank.comm, &rank.stream, buffer, Op::Sum).unwrap();
+        }
+        estimates.push(group.estimate().unwrap());
+        for (rank, buffer) in ranks.iter().zip(&buffers) {
+            assert!(rank.read(buffer).iter().all(|value| *value == 1));
+        }
+    }
+    assert!(estimates[0] > Duration::ZERO && estimates[1] > estimates[0], "{estimates:?}");
+    assert_eq!(Group::new().estimate().unwrap(), Duration::ZERO);
+    // The ranks have not got out of step.
+    let mut buffers: Vec<_> = ranks.iter().map(|rank| rank.buffer(&[3_u32])).collect();
+    for (rank, buffer) in ranks.iter().zip(&mut buffers) {
+        rank.comm.all_reduce_in_place(&rank.stream, buffer, Op::Sum).unwrap();
+    }
+    assert_eq!((ranks[0].read(&buffers[0]), ranks[1].read(&buffers[1])), (vec![6], vec![6]));
+}

@@ -65,6 +65,67 @@ fn a_rank_of_its_own() {
     all_reduce::<i64>(&ranks, Op::Product, LARGE);
 }
 
+/// What AMD's RCCL has on gfx942 and gfx950 alone.
+fn has_bias(ranks: &[Rank]) -> bool {
+    ranks[0].comm.device().backend() != hip::Backend::Amd
+}
+
+/// Sums and the like with a bias, against exact arithmetic; `wrap` is what the type makes of an exact number.
+fn with_bias<T: Number>(ranks: &[Rank], op: Op, count: usize, wrap: impl Fn(f64) -> f64) {
+    let size = ranks.len();
+    let inputs: Vec<Vec<T>> = (0..size).map(|rank| values(rank, count)).collect();
+    // Of each rank's own.
+    let biases: Vec<Vec<T>> = (0..size).map(|rank| values(rank + 100, count)).collect();
+    let sent: Vec<_> = ranks.iter().zip(&inputs).map(|(rank, input)| rank.buffer(input)).collect();
+    let added: Vec<_> = ranks.iter().zip(&biases).map(|(rank, bias)| rank.buffer(bias)).collect();
+    let mut received: Vec<_> =
+        ranks.iter().map(|rank| DeviceBuffer::<T>::uninit(rank.comm.device(), count).unwrap()).collect();
+    let mut group = Group::new();
+    for (((rank, send), receive), bias) in ranks.iter().zip(&sent).zip(&mut received).zip(&added) {
+        group.all_reduce_with_bias(&rank.comm, &rank.stream, send, receive, bias, op).unwrap();
+    }
+    group.launch().unwrap();
+    for (at, (rank, buffer)) in ranks.iter().zip(&received).enumerate() {
+        let found = rank.read(buffer);
+        for index in (0..count).step_by(1 + count / 500) {
+            let numbers = inputs.iter().map(|input| input[index].exact());
+            let bias = biases[at][index].exact();
+            let all: Vec<f64> = numbers.collect();
+            let (expected, size) = match op {
+                Op::Sum => (wrap(all.iter().sum::<f64>()) + bias, all.iter().map(|x| x.abs()).sum::<f64>()),
+                Op::Average => (all.iter().sum::<f64>() / size as f64 + bias, 4.0),
+                Op::Product => (all.iter().product::<f64>() * bias, all.iter().product::<f64>().abs()),
+                Op::Max => (all.iter().copied().fold(bias, f64::max), 0.0),
+                Op::Min => (all.iter().copied().fold(bias, f64::min), 0.0),
+            };
+            let (expected, found) = (wrap(expected), found[index].exact());
+            let most = T::EPSILON * 8.0 * (size + bias.abs());
+            assert!(
+                (found - expected).abs() <= most,
+                "{op:?} of {all:?} and {bias}: {found}, not {expected}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_bias_is_combined_with_the_result() {
+    for size in [1, 2, 4] {
+        let Some(ranks) = ranks(size) else { return };
+        if !has_bias(&ranks) {
+            return;
+        }
+        for op in [Op::Sum, Op::Product, Op::Max, Op::Min] {
+            with_bias::<u8>(&ranks, op, 1001, |value| f64::from(value as u64 as u8));
+            with_bias::<f32>(&ranks, op, 1001, |value| value);
+        }
+        with_bias::<half::f16>(&ranks, Op::Average, 1, |value| value);
+        with_bias::<i64>(&ranks, Op::Sum, LARGE, |value| value);
+        with_bias::<f64>(&ranks, Op::Average, LARGE, |value| value);
+        with_bias::<f64>(&ranks, Op::Sum, 0, |value| value);
+    }
+}
+
 #[test]
 fn eight_bit_floats_are_added_up() {
     let Some(ranks) = ranks(2) else { return };
