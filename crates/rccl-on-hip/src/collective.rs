@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::batch::{Address, Collective, Kind, Scale, Work};
-use crate::device::Copies;
+use crate::device::{Copies, HostMemory, Pinned};
 use crate::error::{Failure, Result};
 use crate::number;
 use crate::segment::{Reason, Segment};
@@ -18,22 +18,32 @@ const SMALL: usize = 32 << 10;
 
 /// What a rank's worker works with.
 pub(crate) struct Machine {
+    /// Of the segment, which lives longer.
+    _pinned: Option<Pinned>,
     pub(crate) segment: Arc<Segment>,
     pub(crate) copies: Copies,
     /// Operations that all ranks meet for so far.
     operations: u64,
     /// Pieces so far.
     pieces: u64,
-    scratch: Vec<u64>,
-    /// A piece of what is added to results, once there has been one.
-    bias: Vec<u64>,
+    /// As large as a slot each: results, and what they are combined with.
+    scratch: HostMemory,
+    bias: HostMemory,
 }
 
 impl Machine {
-    pub(crate) fn new(segment: Arc<Segment>, copies: Copies) -> Self {
-        // A word is as aligned as any element.
-        let scratch = vec![0; segment.slot_bytes() / 8];
-        Self { segment, copies, operations: 0, pieces: 0, scratch, bias: Vec::new() }
+    pub(crate) fn new(hip: &'static hip_sys::Table, segment: Arc<Segment>, copies: Copies) -> Result<Self> {
+        let (start, bytes) = segment.memory();
+        // SAFETY: the machine has the segment as long as this.
+        let pinned = unsafe { Pinned::new(hip, start.as_ptr(), bytes) };
+        let _pinned = pinned
+            .inspect_err(|failure| {
+                tracing::debug!("copies through shared memory will be slow: {}", failure.text)
+            })
+            .ok();
+        let memory = || HostMemory::new(hip, segment.slot_bytes());
+        let (scratch, bias) = (memory()?, memory()?);
+        Ok(Self { _pinned, segment, copies, operations: 0, pieces: 0, scratch, bias })
     }
 
     /// Does all of it.
@@ -195,7 +205,7 @@ impl Machine {
         count: usize,
     ) -> Result {
         let scales = self.scales();
-        let out = self.scratch.as_mut_ptr().cast::<u8>();
+        let out = self.scratch.start();
         // SAFETY: the caller's promise; the scratch memory is as large as a slot, and this rank's alone.
         unsafe {
             number::reduce(what.element, what.reduction, inputs, &scales, out, count);
@@ -208,10 +218,9 @@ impl Machine {
     /// # Safety
     /// As [`reduce_to`](Self::reduce_to).
     unsafe fn finish(&mut self, what: &Collective, from: usize, count: usize) -> Result {
-        let (out, bytes) = (self.scratch.as_mut_ptr().cast::<u8>(), count * what.element.size());
+        let (out, bytes) = (self.scratch.start(), count * what.element.size());
         if what.kind == Kind::AllReduceWithBias {
-            self.bias.resize(self.scratch.len(), 0);
-            let bias = self.bias.as_mut_ptr().cast::<u8>();
+            let bias = self.bias.start();
             // SAFETY: both pieces of memory are as large as a slot, and this rank's alone; the caller vouches for the address.
             unsafe {
                 self.copies.copy(bias, what.bias.offset(from), bytes)?;
@@ -249,7 +258,7 @@ impl Machine {
             number::reduce(what.element, what.reduction, &inputs, &scales, at(rank, own.start), own.len());
         }
         self.segment.meet()?;
-        let out = self.scratch.as_mut_ptr().cast::<u8>();
+        let out = self.scratch.start();
         for other in 0..ranks {
             let range = range(other);
             // SAFETY: the part lies inside of the piece, for which the scratch memory has room.

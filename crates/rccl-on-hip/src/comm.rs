@@ -555,7 +555,7 @@ impl Comm {
             segment.break_up(Reason::Aborted, segment.rank);
         }
         segment.wait_for_all(limit())?;
-        Ok(Machine::new(segment.clone(), copies))
+        Machine::new(self.hip, segment.clone(), copies)
     }
 
     /// Does one job after the other, until the communicator is closed. Without a machine, all of them fail.

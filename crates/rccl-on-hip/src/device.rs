@@ -115,6 +115,68 @@ impl Drop for Copies {
     }
 }
 
+/// Memory of the program that devices reach until this is dropped. Copies from and to it need not ask the system whether it is there, nor go
+/// through other memory.
+pub(crate) struct Pinned {
+    hip: &'static Table,
+    start: *mut c_void,
+}
+
+// SAFETY: the address only goes back to HIP.
+unsafe impl Send for Pinned {}
+
+impl Pinned {
+    /// # Safety
+    /// The memory stays where it is as long as the result.
+    pub(crate) unsafe fn new(hip: &'static Table, start: *mut u8, bytes: usize) -> Result<Self> {
+        let (start, flags) = (start.cast(), hip_sys::hipHostRegisterPortable);
+        // SAFETY: the caller's promise.
+        unsafe { hip!(hip, hipHostRegister(start, bytes, flags))? };
+        Ok(Self { hip, start })
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // SAFETY: the memory was registered, and every copy is done.
+        if let Err(failure) = unsafe { hip!(self.hip, hipHostUnregister(self.start)) } {
+            tracing::warn!("{}", failure.text);
+        }
+    }
+}
+
+/// Host memory of HIP's.
+pub(crate) struct HostMemory {
+    hip: &'static Table,
+    start: *mut c_void,
+}
+
+// SAFETY: it is memory; whoever reaches into it says how.
+unsafe impl Send for HostMemory {}
+
+impl HostMemory {
+    pub(crate) fn new(hip: &'static Table, bytes: usize) -> Result<Self> {
+        let mut start = null_mut();
+        // SAFETY: the pointer is a place to write to.
+        unsafe { hip!(hip, hipHostMalloc(&raw mut start, bytes, hip_sys::hipHostMallocPortable))? };
+        Ok(Self { hip, start })
+    }
+
+    /// Where it begins, aligned for any element.
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.start.cast()
+    }
+}
+
+impl Drop for HostMemory {
+    fn drop(&mut self) {
+        // SAFETY: the memory is this one's, and every copy is done.
+        if let Err(failure) = unsafe { hip!(self.hip, hipHostFree(self.start)) } {
+            tracing::warn!("{}", failure.text);
+        }
+    }
+}
+
 /// Words are a cache line apart.
 const APART: usize = 64;
 const PAGE: usize = 4096;

@@ -87,6 +87,7 @@ const NEEDED: &[&str] = &[
     "hipGetDevice",
     "hipGetDeviceCount",
     "hipGetDevicePropertiesR0600",
+    "hipHostFree",
     "hipHostMalloc",
     "hipMemcpyWithStream",
     "hipSetDevice",

@@ -36,7 +36,8 @@ const NAP: Duration = Duration::from_millis(50);
 /// Looks before a rank goes to sleep.
 const LOOKS: u32 = 50;
 
-const MAGIC: u64 = 0x4c43_4352_4f52_5246;
+/// Another one for each layout.
+const MAGIC: u64 = 0x4c43_4352_4f52_5247;
 const HEADER: usize = 4096;
 const CONTROL: usize = 512;
 const RING_CONTROL: usize = 128;
@@ -52,6 +53,8 @@ struct Header {
     joined: AtomicU32,
     /// Why the communicator is of no more use: 0, or a [`Reason`] and who gave it.
     broken: AtomicU32,
+    /// How often ranks have come to points where all meet, all ranks together.
+    met: AtomicU64,
 }
 
 /// What a rank tells of an operation. There are two, for operations in turn: one is written while the other may still be read.
@@ -318,6 +321,11 @@ impl Segment {
         unsafe { self.mapping.start.add(offset) }
     }
 
+    /// All of it, for whom it may help to know it.
+    pub(crate) fn memory(&self) -> (NonNull<u8>, usize) {
+        (self.mapping.start, self.mapping.bytes)
+    }
+
     fn header(&self) -> &Header {
         // SAFETY: the mapping begins with it, is aligned, and what changes in it is atomic.
         unsafe { self.mapping.start.cast().as_ref() }
@@ -385,8 +393,9 @@ impl Segment {
     pub(crate) fn meet(&self) -> Result {
         let step = self.control(self.rank).step.load(Ordering::Relaxed) + 1;
         self.control(self.rank).step.store(step, Ordering::Release);
-        for rank in (0..self.layout.ranks).filter(|&rank| rank != self.rank) {
-            self.ring_bell(rank);
+        // Only the last one wakes the others, each of which would look in vain before.
+        if self.header().met.fetch_add(1, Ordering::AcqRel) + 1 == step * self.layout.ranks as u64 {
+            (0..self.layout.ranks).filter(|&rank| rank != self.rank).for_each(|rank| self.ring_bell(rank));
         }
         let missing = || {
             let behind = |&rank: &usize| self.control(rank).step.load(Ordering::Acquire) < step;
