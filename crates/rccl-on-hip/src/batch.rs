@@ -9,7 +9,7 @@ use crate::number::{Reduction, Type};
 /// What an operation takes at least, and how much all ranks together copy in a microsecond: that of 8 bytes by two ranks, and an all-reduce
 /// of 16 MiB by eight, on two cores of a server processor (`cargo xtask bench rccl`, November 2026).
 const MICROS: f32 = 300.0;
-const BYTES_PER_MICRO: f32 = 3000.0;
+const BYTES_PER_MICRO: f32 = 6400.0;
 
 /// An address in a device's memory, which this crate only hands to HIP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

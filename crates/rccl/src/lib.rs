@@ -51,10 +51,33 @@
 //!
 //! # Graphs
 //! Operations on a stream of [`hip::Device::capture`] become part of the graph, and are done each time that it runs. All ranks launch
-//! their graphs, and enqueue other operations of the communicator, in the same order. A graph keeps the buffers and the communicators of its
-//! operations, also when the program has dropped them. [`Communicator::wait`] waits for a stream that runs a graph as for any other. Dropping
-//! an executable graph waits for its launches, and aborts the communicator if the other ranks do not launch theirs within
-//! [`Options::limit`].
+//! their graphs, and enqueue other operations of the communicator, in the same order; with AMD's RCCL on streams that wait for each other.
+//! A graph keeps the buffers and the communicators of its operations, also when the program has dropped them. [`Communicator::wait`] waits
+//! for a stream that runs a graph as for any other. Dropping an executable graph waits for its launches, and aborts the communicator if the
+//! other ranks do not launch theirs within [`Options::limit`].
+//!
+//! ```
+//! use hip::{Device, DeviceBuffer};
+//! use rccl::{Communicator, Op};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let device = Device::open("vgpu:gfx1100?cus=1&memory=64MiB")?;
+//! let (ranks, stream) = (Communicator::all(&[device.clone()])?, device.stream()?);
+//! let mut gradient = DeviceBuffer::from_slice(&stream, &[1.0_f32; 100])?;
+//! let mut captured = Ok(());
+//! let graph = device.capture(|stream| {
+//!     captured = ranks[0].all_reduce_in_place(stream, &mut gradient, Op::Average);
+//!     Ok(())
+//! })?;
+//! captured?;
+//! let step = graph.instantiate()?;
+//! for _ in 0..10 {
+//!     step.launch(&stream)?;
+//! }
+//! ranks[0].wait(&stream, std::time::Duration::from_secs(60))?;
+//! # Ok(())
+//! # }
+//! ```
 #![warn(missing_docs)]
 
 mod communicator;

@@ -68,8 +68,6 @@ impl Run {
         command.envs(rocm_run::variables(Some(self.device), Own::default()));
         command
             .env("FERROCM_DEVICE", "amdgpu")
-            // Graphs and other operations on streams that do not wait for each other.
-            .env("NCCL_GRAPH_MIXING_SUPPORT", "1")
             .env(RELEASE_VARIABLE, release.name)
             .env(FOLDER_VARIABLE, folder);
         command.current_dir(tools::workspace().join("crates/rccl")).stdin(Stdio::null());

@@ -321,7 +321,8 @@ impl GraphExec {
         }
         // HIP does not tell which node has become which: from now on everything counts as used by the whole.
         self.nodes.iter_mut().for_each(|node| node.uses = Resources::default());
-        self.captured_uses = graph.uses();
+        let before = std::mem::replace(&mut self.captured_uses, graph.uses());
+        self.captured_uses.keep_others_of(&before);
         self.uses = self.captured_uses.clone();
         Ok(())
     }

@@ -162,7 +162,12 @@ impl Resources {
         other.modules.iter().for_each(|module| self.add_module(module));
         self.functions.extend_from_slice(&other.functions);
         self.events.extend_from_slice(&other.events);
-        other.others.iter().for_each(|other| self.add_other(other.clone()));
+        self.keep_others_of(other);
+    }
+
+    /// Keeps what launches of a former graph may still need, and who knows how to end them.
+    pub(crate) fn keep_others_of(&mut self, before: &Self) {
+        before.others.iter().for_each(|other| self.add_other(other.clone()));
     }
 
     /// What must not be used by two nodes at once: an identity of each piece of memory, and whether it is written.

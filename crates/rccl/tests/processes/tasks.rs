@@ -60,7 +60,11 @@ fn everything(rank: &Rank) {
 /// A graph that is launched some times, with other operations in between, on two streams.
 fn graphs(rank: &Rank) {
     let (at, size) = (rank.comm.rank().unwrap() as u32, rank.comm.size().unwrap() as u32);
-    let other = rank.comm.device().stream().unwrap();
+    // AMD's RCCL orders graphs and other operations only where their streams do.
+    let other = match rank.comm.device().backend() {
+        hip::Backend::Amd => rank.stream.clone(),
+        _ => rank.comm.device().stream().unwrap(),
+    };
     let mut largest = rank.buffer(&[0_u32; 3]);
     let (graph, mut sum) = {
         let mut own = rank.buffer(&vec![at + 1; 30_000]);
