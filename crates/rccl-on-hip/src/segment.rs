@@ -630,6 +630,19 @@ mod tests {
     }
 
     #[test]
+    fn only_the_last_rank_that_meets_wakes_the_others() {
+        let segments = ranks(4);
+        let bells = || segments.iter().map(|segment| u64::from(segment.bell())).sum::<u64>();
+        let before = bells();
+        std::thread::scope(|scope| {
+            for segment in &segments {
+                scope.spawn(|| (0..10).for_each(|_| segment.meet().unwrap()));
+            }
+        });
+        assert_eq!(bells() - before, 10 * 3);
+    }
+
+    #[test]
     fn a_rank_that_is_gone_is_missed() {
         let mut segments = ranks(3);
         let began = Instant::now();
