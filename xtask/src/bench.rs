@@ -12,7 +12,7 @@ use clap::Subcommand;
 use setup::run;
 
 use crate::rocm::sysroot;
-use crate::{candle, dropin, test, tools};
+use crate::{candle, dropin, engines, registry, test, tools};
 
 /// What can be measured.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
@@ -69,6 +69,12 @@ pub(crate) enum Benchmark {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
+    /// candle's operations, by its CUDA backend, beside launches of the same kernels by `hip`
+    Engines {
+        /// The GPU
+        #[arg(long, value_name = "URI", default_value = "vgpu:gfx1100")]
+        device: String,
+    },
     /// The virtual GPU on seven kernels, per target and number of threads, against PoCL if that is installed; --help after
     /// it lists its options
     #[command(disable_help_flag = true)]
@@ -83,7 +89,7 @@ impl Benchmark {
     /// The package that measures it, and its folder in `benches`.
     fn package(&self) -> (&'static str, &'static str) {
         match self {
-            Benchmark::Blas(_) | Benchmark::Rccl(_) => ("xtask", "../xtask"),
+            Benchmark::Blas(_) | Benchmark::Rccl(_) | Benchmark::Engines { .. } => ("xtask", "../xtask"),
             Benchmark::Sys => ("sys-call", "sys-call"),
             Benchmark::Build { .. } => ("build-bench", "build"),
             Benchmark::Hip { .. } | Benchmark::HipOnHsa { .. } => ("hip-bench", "hip"),
@@ -102,11 +108,14 @@ pub(crate) fn bench(what: &Benchmark) -> Result<()> {
     if let Benchmark::Rccl(options) = what {
         return rccl::bench(options);
     }
+    if let Benchmark::Engines { device } = what {
+        return engines::bench(device);
+    }
     let mut command = command(what);
     match what {
         Benchmark::HipOnHsa { rocm, device, .. } => on_amd_hip(&mut command, rocm, device)?,
         Benchmark::Build { options } if !names_sources(options) => {
-            let options = candle_modules(&candle::fetch(candle::KERNELS)?, options);
+            let options = candle_modules(&registry::fetch(candle::KERNELS, candle::VERSION)?, options);
             run::run(&mut told(command, &Benchmark::Build { options }))?;
             return Ok(());
         }
@@ -165,7 +174,7 @@ fn command(what: &Benchmark) -> Command {
 /// The command with what the benchmark itself is told, after which cargo takes no options.
 fn told(mut command: Command, what: &Benchmark) -> Command {
     match what {
-        Benchmark::Sys | Benchmark::Blas(_) | Benchmark::Rccl(_) => {}
+        Benchmark::Sys | Benchmark::Blas(_) | Benchmark::Rccl(_) | Benchmark::Engines { .. } => {}
         Benchmark::Build { options }
         | Benchmark::Hip { options }
         | Benchmark::Hipify { options }

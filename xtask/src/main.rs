@@ -16,6 +16,7 @@ mod miri;
 #[cfg(test)]
 mod packages;
 mod patch;
+mod registry;
 mod results;
 mod rocm;
 mod rocm_run;

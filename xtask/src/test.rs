@@ -19,7 +19,8 @@ use crate::rocm::rccl;
 use crate::rocm::sysroot;
 use crate::tools::{self, NEXTEST, TARGETS};
 use crate::{
-    PROGRAM, build_kernels, candle, conflicts, dependencies, dropin, engines, miri, results, template,
+    PROGRAM, build_kernels, candle, conflicts, dependencies, dropin, engines, miri, registry, results,
+    template,
 };
 
 /// The virtual devices that all device tests run on: one of each generation.
@@ -274,7 +275,7 @@ fn overflow_checks(shared: &Shared) -> Result<Outcome> {
 /// Fetches the kernels of candle, and runs their tests on virtual GPUs.
 fn candle_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
     let fetch = Step::new("sources of candle's kernels", || {
-        let sources = candle::fetch(candle::KERNELS)?;
+        let sources = registry::fetch(candle::KERNELS, candle::VERSION)?;
         println!("They are in {}", shared.candle.get_or_init(|| sources).display());
         Ok(Outcome::Passed)
     });
@@ -287,16 +288,16 @@ fn candle_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
     std::iter::once(fetch).chain(tests).collect()
 }
 
-/// Fetches candle and models, and runs their tests on virtual GPUs.
+/// Fetches engines and models, and runs their tests on virtual GPUs.
 fn engine_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
-    let prepare = Step::new("candle and models", || {
+    let prepare = Step::new("engines and models", || {
         let engines = engines::prepare()?;
         shared.engines.get_or_init(|| engines);
         Ok(Outcome::Passed)
     });
     let tests = engines::DEVICES.map(|device| {
-        Step::new(format!("candle on {device}"), move || {
-            let engines = shared.engines.get().context("candle has not been fetched")?;
+        Step::new(format!("engines on {device}"), move || {
+            let engines = shared.engines.get().context("the engines have not been fetched")?;
             execute(engines::command(nextest_command(shared)?, engines, device))
         })
     });

