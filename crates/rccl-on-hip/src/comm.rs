@@ -307,9 +307,10 @@ impl Comm {
         Ok(if in_progress { ncclResult_t::ncclInProgress } else { ncclResult_t::ncclSuccess })
     }
 
-    /// The communicator is of no more use.
+    /// The communicator is of no more use. What has ended it before stays its failure, whether or not the worker has seen that.
     pub(crate) fn fail(&self, failure: Failure, reason: Reason) {
         tracing::warn!(code = ?failure.code, "a communicator has failed: {}", failure.text);
+        let failure = self.segment.get().and_then(|segment| segment.broken()).unwrap_or(failure);
         self.lock().failure.get_or_insert(failure);
         if let Some(segment) = self.segment.get() {
             segment.break_up(reason, segment.rank);
