@@ -307,10 +307,9 @@ impl Comm {
         Ok(if in_progress { ncclResult_t::ncclInProgress } else { ncclResult_t::ncclSuccess })
     }
 
-    /// The communicator is of no more use. What has ended it before stays its failure, whether or not the worker has seen that.
+    /// The communicator is of no more use.
     pub(crate) fn fail(&self, failure: Failure, reason: Reason) {
         tracing::warn!(code = ?failure.code, "a communicator has failed: {}", failure.text);
-        let failure = self.segment.get().and_then(|segment| segment.broken()).unwrap_or(failure);
         self.lock().failure.get_or_insert(failure);
         if let Some(segment) = self.segment.get() {
             segment.break_up(reason, segment.rank);
@@ -350,9 +349,12 @@ impl Comm {
         }
     }
 
-    /// Gives up everything that is not done.
+    /// Gives up everything that is not done. What has ended the communicator before stays its failure, whether or not the worker has seen
+    /// that.
     pub(crate) fn abort(&self) {
-        self.fail(Failure::remote("this rank has aborted the communicator"), Reason::Aborted);
+        let before = self.segment.get().and_then(|segment| segment.broken());
+        let failure = before.unwrap_or_else(|| Failure::remote("this rank has aborted the communicator"));
+        self.fail(failure, Reason::Aborted);
     }
 
     pub(crate) fn add_scaled(&self, scaled: Scaled) -> usize {
