@@ -86,7 +86,7 @@ pub(crate) fn command(mut nextest: Command, engines: &Engines, device: &str) -> 
 pub(crate) fn bench(device: &str) -> Result<()> {
     let engines = prepare()?;
     let mut cargo = tools::cargo();
-    cargo.args(["test", "--no-run", "--workspace", "--example", "cost"]);
+    cargo.args(["build", "--workspace", "--example", "cost"]);
     run::run(&mut on(cargo, &engines, device))?;
     let mut cost = Command::new(target().join("debug/examples/cost"));
     run::run(cost.env("FERROCM_DEVICE", device))?;
@@ -121,7 +121,8 @@ fn split(text: &str, workspace: &Path) -> Result<(String, String)> {
         member["dev-dependencies"].as_table_like_mut().context("the example has a benchmark")?.iter_mut()
     {
         if let Some(path) = dependency.get("path").and_then(Item::as_str) {
-            dependency["path"] = toml_edit::value(format!("{}", workspace.join(MODELS).join(path).display()));
+            let path = workspace.join(path.trim_start_matches("../"));
+            dependency["path"] = toml_edit::value(path.display().to_string());
         }
     }
     root.insert("profile", member.remove("profile").context("the example has profiles")?);
@@ -216,6 +217,7 @@ mod tests {
         assert!(
             !member.contains("[patch") && !member.contains("[workspace") && member.contains("candle-core")
         );
+        assert!(member.contains("path = \"/here/crates/hip\""), "{member}");
         let root: DocumentMut = root.parse().unwrap();
         let patches = root["patch"]["crates-io"].as_table_like().unwrap();
         assert_eq!(patches.get("cudarc").unwrap()["path"].as_str(), Some("/here/crates/cudarc-on-hip"));

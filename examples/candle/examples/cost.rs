@@ -12,7 +12,7 @@ use hip::{DeviceBuffer, Function, LaunchConfig, Stream};
 type Failure = Box<dyn std::error::Error>;
 
 /// Rounds; in each, both run.
-const ROUNDS: usize = 31;
+const ROUNDS: usize = 101;
 /// What candle's own benchmarks compute on, and a size at which the launch is all there is.
 const ELEMENTS: [usize; 2] = [1024 * 1024, 1024];
 
