@@ -588,6 +588,7 @@ mod paths {
     use cudarc::driver::safe::ValidAsZeroBits as _;
     use cudarc::driver::safe::profiler_start as _;
     use cudarc::driver::safe::profiler_stop as _;
+    use cudarc::driver::sys::CUDA_VERSION as _;
     use cudarc::driver::sys::CU_IPC_HANDLE_SIZE as _;
     use cudarc::driver::sys::CU_MEMHOSTALLOC_DEVICEMAP as _;
     use cudarc::driver::sys::CU_MEMHOSTALLOC_PORTABLE as _;

@@ -11,8 +11,9 @@ use super::{
 };
 use crate::backend::{self, Outcome, backend, current, give, hip_call, table};
 
-/// The version of CUDA whose functions are here: 12.9.
-const DRIVER_VERSION: c_int = 12090;
+/// The version of CUDA whose functions are here: 12.9, for builds and for programs.
+pub const CUDA_VERSION: u32 = 12090;
+const DRIVER_VERSION: c_int = CUDA_VERSION as c_int;
 
 functions! {
     fn cuInit(Flags: c_uint) {
