@@ -162,34 +162,7 @@ pub(crate) fn product(
 }
 
 impl<'b, T: GemmInput<C>, C: Element> Gemm<'b, T, C> {
-    /// The factor of the product.
-    pub fn alpha(mut self, alpha: T::Scale) -> Self {
-        self.alpha = Scale::Value(alpha);
-        self
-    }
-
-    /// The factor of the old content of `C`, or of what is [added](Self::add) instead.
-    pub fn beta(mut self, beta: T::Scale) -> Self {
-        self.beta = Scale::Value(beta);
-        self
-    }
-
-    /// Both factors, from device memory: what is there when the operation is carried out.
-    pub fn factors_from(
-        mut self,
-        alpha: impl Into<DeviceSlice<'b, T::Scale>>,
-        beta: impl Into<DeviceSlice<'b, T::Scale>>,
-    ) -> Self {
-        self.alpha = Scale::Device(alpha.into());
-        self.beta = Scale::Device(beta.into());
-        self
-    }
-
-    /// `C = alpha A B + beta D` with another matrix `D`, in the same order as `C`, instead of `C`'s old content.
-    pub fn add(mut self, addend: &Matrix<'b, C>) -> Self {
-        self.addend = Some(addend.clone());
-        self
-    }
+    factors!(T::Scale);
 
     /// What is computed in, where there is a choice: see [`GemmInput`].
     pub fn compute(mut self, compute: Compute) -> Self {

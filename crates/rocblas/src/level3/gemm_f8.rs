@@ -54,34 +54,7 @@ impl Blas {
 }
 
 impl<'b, A: Float8Input, B: Float8Input, C: Float8Output> GemmF8<'b, A, B, C> {
-    /// The factor of the product.
-    pub fn alpha(mut self, alpha: f32) -> Self {
-        self.alpha = Scale::Value(alpha);
-        self
-    }
-
-    /// The factor of the old content of `C`, or of what is [added](Self::add) instead.
-    pub fn beta(mut self, beta: f32) -> Self {
-        self.beta = Scale::Value(beta);
-        self
-    }
-
-    /// Both factors, from device memory: what is there when the operation is carried out.
-    pub fn factors_from(
-        mut self,
-        alpha: impl Into<DeviceSlice<'b, f32>>,
-        beta: impl Into<DeviceSlice<'b, f32>>,
-    ) -> Self {
-        self.alpha = Scale::Device(alpha.into());
-        self.beta = Scale::Device(beta.into());
-        self
-    }
-
-    /// `C = alpha A B + beta D` with another matrix `D`, in the same order as `C`, instead of `C`'s old content.
-    pub fn add(mut self, addend: &Matrix<'b, C>) -> Self {
-        self.addend = Some(addend.clone());
-        self
-    }
+    factors!(f32);
 
     /// What the operands are multiplied as.
     pub fn compute(mut self, compute: Float8Compute) -> Self {

@@ -1,5 +1,39 @@
 //! Matrices with matrices.
 
+/// What products say alike of their factors, which have this type, and of what they are added to.
+macro_rules! factors {
+    ($scale:ty) => {
+        /// The factor of the product.
+        pub fn alpha(mut self, alpha: $scale) -> Self {
+            self.alpha = Scale::Value(alpha);
+            self
+        }
+
+        /// The factor of the old content of `C`, or of what is [added](Self::add) instead.
+        pub fn beta(mut self, beta: $scale) -> Self {
+            self.beta = Scale::Value(beta);
+            self
+        }
+
+        /// Both factors, from device memory: what is there when the operation is carried out.
+        pub fn factors_from(
+            mut self,
+            alpha: impl Into<DeviceSlice<'b, $scale>>,
+            beta: impl Into<DeviceSlice<'b, $scale>>,
+        ) -> Self {
+            self.alpha = Scale::Device(alpha.into());
+            self.beta = Scale::Device(beta.into());
+            self
+        }
+
+        /// `C = alpha A B + beta D` with another matrix `D`, in the same order as `C`, instead of `C`'s old content.
+        pub fn add(mut self, addend: &Matrix<'b, C>) -> Self {
+            self.addend = Some(addend.clone());
+            self
+        }
+    };
+}
+
 mod gemm;
 mod gemm_f8;
 mod symmetric;
