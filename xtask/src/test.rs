@@ -400,6 +400,8 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<
             command.args(["run", "--workspace", "--filterset", &tests, "--no-fail-fast"]);
             command.env("FERROCM_DEVICE", "amdgpu").env(dropin::HSA_DEVICE_VARIABLE, device);
             command.envs(variables.iter().copied());
+            // AMD's run-time compilers lack some of HIP's types, which the headers of their release have.
+            command.env(headers::FOLDER_VARIABLE, headers::headers()?.folder);
             sysroot::make(release, &folder)?.apply(&mut command, Some(&hsa))?;
             execute(command)
         })

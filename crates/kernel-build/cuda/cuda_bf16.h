@@ -3,11 +3,12 @@
 #include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
 #include "ferrocm_half.h"
-#if !defined(__HIPCC_RTC__)
+#if defined(__HIPCC_RTC__) && !__has_include(<hip/hip_bf16.h>)
+#error "<cuda_bf16.h>: AMD's run-time compiler does not have HIP's types for bf16; its options need the folder of ROCm's headers (-I)"
+#endif
 #include "ferrocm_hip_begin.h"
 #include <hip/hip_bf16.h>
 #include "ferrocm_hip_end.h"
-#endif
 
 typedef __hip_bfloat16 __nv_bfloat16;
 typedef __hip_bfloat162 __nv_bfloat162;

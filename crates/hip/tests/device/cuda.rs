@@ -1,6 +1,6 @@
 //! Sources as people write them for CUDA, built ahead and at run time, against the same computed on the CPU.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use half::{bf16, f16};
 use hip::rtc::{Compiler, Program};
@@ -24,9 +24,19 @@ pub(crate) fn both_ways(device: &Device, folder: &str, source: &str) -> Vec<Modu
         eprintln!("skipped: AMD's run-time compiler has no headers and no types of host code for {source}");
         return vec![built];
     }
-    let compiled = compiler.compile(&Program::new(text).name(source), device.target());
-    let compiled = compiled.unwrap_or_else(|error| panic!("{error}"));
+    let program = Program::new(text).name(source).option(format!("-I{}", headers().display()));
+    let compiled = compiler.compile(&program, device.target()).unwrap_or_else(|error| panic!("{error}"));
     vec![built, compiled.load(device).unwrap()]
+}
+
+/// The headers that AMD's run-time compiler needs for bf16: those of the release that `cargo xtask test --rocm` names, else those that
+/// come with the device compiler.
+fn headers() -> PathBuf {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    match (variable("FERROCM_ROCM_HEADERS"), variable("FERROCM_ROCM_RELEASE")) {
+        (Some(folder), Some(release)) => Path::new(&folder).join(release).join("usr/include"),
+        _ => kernel_build::toolchain::find().unwrap().hip_path.join("include"),
+    }
 }
 
 /// A warp of CUDA's, as its programming guide describes it.
