@@ -1,7 +1,7 @@
 use cudarc::driver::sys::{self, CUdevice_attribute, CUlimit, CUresult};
-use cudarc::driver::{CudaContext, DriverError, result};
+use cudarc::driver::{CudaContext, DriverError, LaunchConfig, PushKernelArg, result};
 
-use crate::device;
+use crate::{device, kernel};
 
 #[test]
 fn a_device_says_what_it_is() {
@@ -16,8 +16,22 @@ fn a_device_says_what_it_is() {
     assert_eq!(attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE), 32);
     assert!(attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK) >= 1024);
     assert!(attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) >= 1);
+}
+
+#[test]
+fn the_compute_capability_is_that_of_compiled_code() {
+    let (context, stream) = device();
+    let mut out = stream.alloc_zeros::<i32>(1).unwrap();
+    let architecture = kernel(&context, "architecture");
+    // SAFETY: the kernel writes one number.
+    unsafe { stream.launch_builder(&architecture).arg(&mut out).launch(LaunchConfig::for_num_elems(1)) }
+        .unwrap();
     let (major, minor) = context.compute_capability().unwrap();
-    assert!((9..=12).contains(&major) && (0..=9).contains(&minor), "{major}.{minor}");
+    assert_eq!(stream.clone_dtoh(&out).unwrap(), [major * 100 + minor * 10]);
+    let (mut numbers, device) = ((0, 0), context.cu_device());
+    // SAFETY: both numbers are there to be written.
+    let status = unsafe { sys::cuDeviceComputeCapability(&raw mut numbers.0, &raw mut numbers.1, device) };
+    assert_eq!((status, numbers), (CUresult::CUDA_SUCCESS, (major, minor)));
 }
 
 #[test]

@@ -29,6 +29,8 @@ extern "C" __global__ void where(unsigned *out) {
 
 extern "C" __global__ void nothing() {}
 
+extern "C" __global__ void architecture(int *out) { *out = __CUDA_ARCH__; }
+
 extern "C" __global__ void both(unsigned *x) {
     if (threadIdx.x == 0) x[blockIdx.x] = blockIdx.x + 1;
     cooperative_groups::this_grid().sync();

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUresult};
-use cudarc::driver::{CudaContext, CudaSlice, DevicePtr, DeviceSlice, DriverError, HostSlice};
+use cudarc::driver::{CudaContext, CudaSlice, DevicePtr, DevicePtrMut, DeviceSlice, DriverError, HostSlice};
 
 use crate::device;
 
@@ -42,6 +42,68 @@ fn types_of_all_kinds_are_memory() {
     survives(&[u128::MAX, 1]);
     survives(&[[1.5_f32, 2.5], [3.5, 4.5]]);
     survives(&[usize::MAX]);
+}
+
+#[test]
+fn rows_are_copied_with_their_pitches() {
+    let (context, stream) = device();
+    context.bind_to_thread().unwrap();
+    // 3 rows of 5 bytes out of rows of 8, to rows of 16 from the second one on, and back to rows of 5.
+    let from: Vec<u8> = (0..24).collect();
+    let mut memory = stream.alloc_zeros::<u8>(16 * 4).unwrap();
+    let to_device = |memory: sys::CUdeviceptr| sys::CUDA_MEMCPY2D {
+        srcXInBytes: 2,
+        srcY: 0,
+        srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_HOST,
+        srcHost: from.as_ptr().cast(),
+        srcDevice: 0,
+        srcArray: std::ptr::null_mut(),
+        srcPitch: 8,
+        dstXInBytes: 1,
+        dstY: 1,
+        dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+        dstHost: std::ptr::null_mut(),
+        dstDevice: memory,
+        dstArray: std::ptr::null_mut(),
+        dstPitch: 16,
+        WidthInBytes: 5,
+        Height: 3,
+    };
+    let mut back = [0_u8; 15];
+    {
+        let (place, _guard) = memory.device_ptr_mut(&stream);
+        let there = to_device(place);
+        let home = sys::CUDA_MEMCPY2D {
+            srcXInBytes: 1,
+            srcY: 1,
+            srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            srcDevice: place,
+            srcPitch: 16,
+            dstXInBytes: 0,
+            dstY: 0,
+            dstMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_HOST,
+            dstHost: back.as_mut_ptr().cast(),
+            dstPitch: 5,
+            ..there
+        };
+        let array = sys::CUDA_MEMCPY2D { srcMemoryType: sys::CUmemorytype::CU_MEMORYTYPE_ARRAY, ..there };
+        let nothing = sys::CUDA_MEMCPY2D { Height: 0, ..home };
+        // SAFETY: the rows are within the memory that the copies name, which stays until the stream is done.
+        unsafe {
+            sys::cuMemcpy2DAsync_v2(&raw const there, stream.cu_stream()).result().unwrap();
+            sys::cuMemcpy2DAsync_v2(&raw const nothing, stream.cu_stream()).result().unwrap();
+            stream.synchronize().unwrap();
+            sys::cuMemcpy2D_v2(&raw const home).result().unwrap();
+            assert_eq!(sys::cuMemcpy2D_v2(&raw const array), CUresult::CUDA_ERROR_NOT_SUPPORTED);
+            assert_eq!(sys::cuMemcpy2D_v2(std::ptr::null()), CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+    }
+    assert_eq!(back, [2, 3, 4, 5, 6, 10, 11, 12, 13, 14, 18, 19, 20, 21, 22]);
+    let mut expected = [0; 64];
+    for (row, bytes) in back.chunks(5).enumerate() {
+        expected[16 * (row + 1) + 1..][..5].copy_from_slice(bytes);
+    }
+    assert_eq!(stream.clone_dtoh(&memory).unwrap(), expected);
 }
 
 #[test]

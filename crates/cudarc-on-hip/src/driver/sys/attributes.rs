@@ -84,8 +84,6 @@ table! {
     CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH => hipDeviceAttributeMaxTexture2DLinear,
     CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH => hipDeviceAttributeMaxTexture2DMipmap,
     CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT => hipDeviceAttributeMaxTexture2DMipmap,
-    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => hipDeviceAttributeComputeCapabilityMajor,
-    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => hipDeviceAttributeComputeCapabilityMinor,
     CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH => hipDeviceAttributeMaxTexture1DMipmap,
     CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED => hipDeviceAttributeStreamPrioritiesSupported,
     CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED => hipDeviceAttributeGlobalL1CacheSupported,

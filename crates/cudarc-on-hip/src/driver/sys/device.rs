@@ -10,6 +10,9 @@ use crate::backend::{backend, give, hip_call, trusts_stream_order};
 
 /// Lanes of a warp: CUDA sources are compiled for 32 on every target.
 const WARP_SIZE: c_int = 32;
+/// The compute capability of each device: the one that CUDA sources are compiled for, where `__CUDA_ARCH__` is 890. HIP's numbers are those
+/// of AMD's instruction sets, which CUDA programs take for NVIDIA GPUs of other abilities.
+const CAPABILITY: (c_int, c_int) = (8, 9);
 
 functions! {
     fn cuDeviceGet(device: *mut CUdevice, ordinal: c_int) {
@@ -46,6 +49,8 @@ functions! {
         let device = backend()?.device(dev)?;
         match attrib {
             CUdevice_attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE => return give(pi, WARP_SIZE),
+            CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => return give(pi, CAPABILITY.0),
+            CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => return give(pi, CAPABILITY.1),
             CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED if !trusts_stream_order(device) => {
                 return give(pi, 0);
             }
@@ -54,6 +59,12 @@ functions! {
         // What HIP has no attribute for is of CUDA's hardware.
         let Some(attribute) = attribute_of(attrib) else { return give(pi, 0) };
         hip_call!(backend()?.table, hipDeviceGetAttribute(pi, attribute, device.ordinal() as c_int))
+    }
+
+    fn cuDeviceComputeCapability(major: *mut c_int, minor: *mut c_int, dev: CUdevice) {
+        backend()?.device(dev)?;
+        give(major, CAPABILITY.0)?;
+        give(minor, CAPABILITY.1)
     }
 
     fn cuDeviceGetPCIBusId(pciBusId: *mut c_char, len: c_int, dev: CUdevice) {

@@ -9,6 +9,7 @@
 
 mod attributes;
 mod context;
+mod copy2d;
 mod device;
 mod enums;
 mod event;
@@ -19,9 +20,11 @@ mod memory;
 mod module;
 mod pool;
 mod stream;
+mod tensor_map;
 mod types;
 
 pub use context::*;
+pub use copy2d::*;
 pub use device::*;
 pub use enums::*;
 pub use event::*;
@@ -32,6 +35,7 @@ pub use memory::*;
 pub use module::*;
 pub use pool::*;
 pub use stream::*;
+pub use tensor_map::*;
 pub use types::*;
 
 pub(crate) use module::load_bytes;

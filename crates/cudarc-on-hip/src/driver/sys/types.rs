@@ -22,6 +22,7 @@ macro_rules! opaque {
 }
 
 opaque! {
+    CUarray = CUarray_st,
     CUcontext = CUctx_st,
     CUevent = CUevent_st,
     CUexternalMemory = CUextMemory_st,
