@@ -1,0 +1,10 @@
+//! Benchmark results of AMD and NVIDIA GPUs: one record for a run, whoever measured it.
+//!
+//! A [`Record`] is what one run says of itself: the GPUs, the configuration of training, the time of each step, losses, memory. Records
+//! come from JSON files, from the logs of training programs and from measurements of this workspace's own.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod record;
+
+pub use record::Record;
