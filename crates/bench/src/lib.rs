@@ -5,6 +5,9 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod check;
 pub mod record;
+pub mod statistics;
 
 pub use record::Record;
+pub use statistics::Statistics;

@@ -3,6 +3,12 @@
 //! The keys are those of the result files that training benchmarks of both vendors write. Fields that a file lacks are `None` or empty;
 //! fields that are not known here are kept in `other` and written back.
 
+mod read;
+mod write;
+
+pub use read::ReadError;
+pub use write::Shape;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

@@ -1,0 +1,3 @@
+//! Records and extraction on files, as users have them.
+
+mod seed;
