@@ -22,6 +22,7 @@ const PRINTED_RATE: f64 = 0.02;
 /// | `steps-per-second-contradict-mean` | steps per second, against 1 ÷ mean |
 /// | `mean-contradicts-steps`, `min-contradicts-steps`, `max-contradicts-steps` | against the times of the steps after warm-up |
 /// | `total-exceeds-steps`, `total-below-steps` | the total time, against the sum of all steps |
+/// | `mean-includes-warmup` | the mean after warm-up, against the mean from where the times are steady |
 /// | `step-count-contradicts-steps` | the number of steps, against the times of steps |
 /// | `series-lengths-differ` | losses, learning rates or norms, against the times of steps |
 /// | `throughput-per-core-contradicts-cores` | throughput per core, against steps per second ÷ cores |
@@ -55,6 +56,7 @@ pub fn findings(record: &Record) -> Vec<Finding> {
         let times = Times::of(record, &statistics);
         check_times(record, &statistics, &times, &mut findings);
         check_rates(record, &statistics, &times, &mut findings);
+        check_warmup(record, &statistics, &mut findings);
     }
     check_gpu(record, &mut findings);
     check_parallelism(record, &mut findings);
@@ -86,19 +88,15 @@ struct Times {
 impl Times {
     fn of(record: &Record, statistics: &Statistics) -> Times {
         let half = half_unit_of_series(&record.step_times);
-        let interval = steps_per_row(record);
+        // As extraction writes it.
+        let steps_per_row =
+            record.performance_metrics.other.get("steps_per_row").and_then(serde_json::Value::as_f64);
         Times {
             mean: around(statistics.mean, half),
-            total: around(statistics.total * interval, half * statistics.steps as f64 * interval),
-            averaged: interval > 1.0,
+            total: around(statistics.total, half * statistics.steps as f64),
+            averaged: steps_per_row.is_some_and(|steps| steps > 1.0),
         }
     }
-}
-
-/// Steps that each time of a record stands for: `steps_per_row`, as extraction writes it.
-fn steps_per_row(record: &Record) -> f64 {
-    let stated = record.performance_metrics.other.get("steps_per_row").and_then(serde_json::Value::as_f64);
-    stated.filter(|steps| *steps >= 1.0).unwrap_or(1.0)
 }
 
 fn check_series(record: &Record, findings: &mut Vec<Finding>) {
@@ -154,6 +152,7 @@ fn check_times(record: &Record, statistics: &Statistics, times: &Times, findings
         findings.push(finding(kind, stated, derived, text));
     }
     if let Some(stated) = performance.total_time_seconds
+        && !times.averaged
         && !agrees(stated, times.total)
     {
         let sum = f64::midpoint(times.total.low, times.total.high);
@@ -195,6 +194,29 @@ fn check_times(record: &Record, statistics: &Statistics, times: &Times, findings
             );
             findings.push(finding("steps-per-second-contradict-mean", stated, derived, text));
         }
+    }
+}
+
+/// Slow steps at the beginning that are not left out. Less than a hundredth of the mean is not worth telling.
+fn check_warmup(record: &Record, statistics: &Statistics, findings: &mut Vec<Finding>) {
+    let valid: Vec<f64> =
+        record.step_times.iter().copied().filter(|seconds| seconds.is_finite() && *seconds > 0.0).collect();
+    if valid.len() != record.step_times.len() || valid.len() < 10 {
+        return;
+    }
+    let Some(steady) = statistics::steady_from(&valid).filter(|steady| *steady > statistics.warmup_steps)
+    else {
+        return;
+    };
+    let Some(mean) = statistics::mean(&valid[steady..]) else { return };
+    if statistics.mean / mean > 1.01 {
+        let text = format!(
+            "the mean of {} s leaves out {} steps; the times are steady after {steady}, and from there the mean is {} s",
+            figure(statistics.mean),
+            statistics.warmup_steps,
+            figure(mean)
+        );
+        findings.push(finding("mean-includes-warmup", statistics.mean, mean, text));
     }
 }
 

@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 pub mod check;
+pub mod extract;
 pub mod record;
 pub mod statistics;
 

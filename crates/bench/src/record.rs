@@ -288,6 +288,12 @@ pub struct Memory {
     /// Held by the allocator, at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_memory_reserved_gb: Option<f64>,
+    /// In use on the GPU by all programs, as its driver counts, on average.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub avg_memory_used_gb: Option<f64>,
+    /// In use on the GPU by all programs, as its driver counts, at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_memory_used_gb: Option<f64>,
     /// Fields that have no name here.
     #[serde(flatten)]
     pub other: Other,

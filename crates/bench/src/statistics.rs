@@ -8,8 +8,10 @@
 //! too narrow. [`mean_interval`] therefore takes the means of 20 batches of consecutive steps, which hardly depend on each other, and
 //! Student's t distribution with 19 degrees of freedom (the method of batch means). With fewer than 40 steps, every step is a batch of its own.
 
+mod steady;
 mod student;
 
+pub use steady::steady_from;
 pub use student::quantile;
 
 use crate::Record;

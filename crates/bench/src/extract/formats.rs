@@ -1,0 +1,203 @@
+//! The formats: what each program prints of a step, one file per program.
+
+mod deepspeed;
+mod hugging_face;
+mod llmc;
+mod maxtext;
+mod megatron;
+mod nemo;
+mod plain;
+mod torchtitan;
+
+use memchr::memmem;
+
+use super::Format;
+use super::row::{Field, Notes, Row};
+use super::summary::Summary;
+use super::text::{Commas, Number, number, unit};
+
+/// What a parser fills.
+pub(super) struct Found<'a> {
+    pub(super) row: &'a mut Row,
+    pub(super) notes: &'a mut Notes,
+    pub(super) summary: &'a mut Summary,
+}
+
+/// How one program's lines are found and read.
+pub(super) struct Spec {
+    pub(super) format: Format,
+    /// Texts of which each line about a step has at least one.
+    pub(super) needles: &'static [&'static str],
+    /// Whether every value of a field is printed with as many decimals.
+    pub(super) fixed_decimals: bool,
+    /// Reads a line without colours. A line that is none of this format leaves the row empty.
+    pub(super) parse: fn(&[u8], &mut Found<'_>),
+}
+
+/// In the order in which they are tried. Primus prints Megatron-LM's lines.
+pub(super) const SPECS: [Spec; 8] = [
+    Spec {
+        format: Format::Megatron,
+        needles: &["elapsed time per iteration", "memory (MB) |"],
+        fixed_decimals: true,
+        parse: megatron::parse,
+    },
+    Spec {
+        format: Format::Nemo,
+        needles: &["train_step_timing in s", "reduced_train_loss"],
+        fixed_decimals: false,
+        parse: nemo::parse,
+    },
+    Spec { format: Format::Torchtitan, needles: &["tps: "], fixed_decimals: false, parse: torchtitan::parse },
+    Spec {
+        format: Format::MaxText,
+        needles: &["completed step: "],
+        fixed_decimals: true,
+        parse: maxtext::parse,
+    },
+    Spec {
+        format: Format::DeepSpeed,
+        needles: &["SamplesPerSec=", "skipped="],
+        fixed_decimals: false,
+        parse: deepspeed::parse,
+    },
+    Spec {
+        format: Format::HuggingFace,
+        needles: &["{'", "{\"", "it/s", "s/it"],
+        fixed_decimals: false,
+        parse: hugging_face::parse,
+    },
+    Spec { format: Format::LlmC, needles: &[" tok/s"], fixed_decimals: false, parse: llmc::parse },
+    Spec { format: Format::Plain, needles: &["loss", "Loss"], fixed_decimals: false, parse: plain::parse },
+];
+
+/// What may stand behind a number that is complete.
+fn ends_number(rest: &[u8]) -> bool {
+    rest.first().is_none_or(|byte| {
+        matches!(
+            byte,
+            b' ' | b'\t' | b'|' | b'/' | b',' | b';' | b')' | b']' | b'}' | b'[' | b'(' | b'\'' | b'"'
+        )
+    })
+}
+
+/// A printed number divided by a power of ten or another factor. Powers of ten move the point of what was printed, so that 6046.6 ms are 6.0466 s
+/// to the last bit, as the program meant it; a quotient of the rounded number may be one bit off.
+pub(super) fn scaled(value: f64, printed: &[u8], per: f64) -> f64 {
+    let exponent: &[u8] = match per {
+        1.0 => return value,
+        1e3 => b"e-3",
+        1e6 => b"e-6",
+        1e9 => b"e-9",
+        _ => return value / per,
+    };
+    let printed = printed.trim_ascii();
+    let mut buffer = [0; 48];
+    let length = printed.len() + exponent.len();
+    if length > buffer.len() || !printed.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.') {
+        return value / per;
+    }
+    buffer[..printed.len()].copy_from_slice(printed);
+    buffer[printed.len()..length].copy_from_slice(exponent);
+    std::str::from_utf8(&buffer[..length]).ok().and_then(|text| text.parse().ok()).unwrap_or(value / per)
+}
+
+fn decimals(text: &[u8], rest: &[u8]) -> u8 {
+    let printed = &text[..text.len() - rest.len()];
+    let point = printed.iter().rposition(|byte| matches!(byte, b'.' | b','));
+    point.map_or(0, |point| u8::try_from(printed.len() - point - 1).unwrap_or(u8::MAX))
+}
+
+impl Found<'_> {
+    /// Reads a value into a field, divided by how many of the program's units are one of the field's, and gives the text behind it. A value that is none is counted and left out.
+    fn take<'t>(
+        &mut self,
+        field: Field,
+        name: &[u8],
+        text: &'t [u8],
+        commas: Commas,
+        per: f64,
+    ) -> Option<&'t [u8]> {
+        match number(text, commas) {
+            Number::Value(value, rest) if ends_number(rest) => {
+                self.set(field, name, scaled(value, &text[..text.len() - rest.len()], per), text);
+                self.ends_line(field, text, rest);
+                Some(rest)
+            }
+            Number::NotFinite(rest) if ends_number(rest) => {
+                self.row.set_not_finite(field);
+                self.notes.ignore(name, "not finite", text);
+                Some(rest)
+            }
+            Number::Value(..) | Number::NotFinite(_) | Number::Malformed => {
+                self.notes.ignore(name, "malformed", text);
+                None
+            }
+            Number::None => {
+                self.notes.ignore(name, if text.trim_ascii().is_empty() { "cut" } else { "no number" }, text);
+                None
+            }
+        }
+    }
+
+    /// The same for a number with a unit of memory behind it; the field gets GB. `gb` is how many bytes the program means by GB.
+    fn take_memory<'t>(&mut self, field: Field, name: &[u8], text: &'t [u8], gb: f64) -> Option<&'t [u8]> {
+        match number(text, Commas::Decimal) {
+            Number::Value(value, rest) => match unit(rest) {
+                Some((bytes, behind)) => {
+                    let bytes = if bytes == 1e9 { gb } else { bytes };
+                    self.set(field, name, value * bytes / 1e9, text);
+                    Some(behind)
+                }
+                None => {
+                    self.notes.ignore(name, if rest.is_empty() { "cut" } else { "no unit" }, text);
+                    None
+                }
+            },
+            Number::NotFinite(_) | Number::Malformed | Number::None => {
+                self.notes.ignore(name, "malformed", text);
+                None
+            }
+        }
+    }
+
+    fn set(&mut self, field: Field, name: &[u8], value: f64, text: &[u8]) {
+        if let Err(why) = self.row.set(field, value) {
+            self.notes.ignore(name, why, text);
+        }
+    }
+
+    fn ends_line(&mut self, field: Field, text: &[u8], rest: &[u8]) {
+        if rest.trim_ascii_end().is_empty() {
+            self.row.last = Some((field, decimals(text, rest)));
+        }
+    }
+
+    /// Sets the number of the step.
+    fn step(&mut self, step: u64) {
+        // A step that is so far off is a broken line.
+        if step < 1 << 40 {
+            self.row.step = Some(step);
+        }
+    }
+}
+
+/// The text behind the first occurrence of a key.
+fn after<'t>(text: &'t [u8], key: &[u8]) -> Option<&'t [u8]> {
+    memmem::find(text, key).map(|at| &text[at + key.len()..])
+}
+
+/// The number that ends where a unit begins, and where it begins: `349.48` of `(349.48 ms`.
+fn number_before(text: &[u8], end: usize) -> Option<(usize, &[u8])> {
+    let before = text[..end].trim_ascii_end();
+    let digits = before
+        .iter()
+        .rev()
+        .take_while(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'-' | b'+' | b'e' | b'E'))
+        .count();
+    let number = &before[before.len() - digits..];
+    // A comma or a letter before the number belongs to the text.
+    let skip = number.iter().take_while(|byte| matches!(byte, b',' | b'e' | b'E')).count();
+    let number = &number[skip..];
+    (!number.is_empty()).then(|| (before.len() - number.len(), number))
+}

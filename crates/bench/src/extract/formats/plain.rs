@@ -1,0 +1,124 @@
+//! Lines of programs that have no format of their own: `step 10 loss 3.21`, `iter 100: loss 4.8186, time 1537.05ms, mfu 14.52%`,
+//! `[step 5/100] train_loss=2.31 lr=1e-4 step_time=0.51s tok/s=12345`.
+//!
+//! A key is followed by `:`, `=` or a space, and a value. A time needs a unit, behind it or in its key; without one it is left out.
+
+use memchr::memmem;
+
+use super::super::text::{Commas, Number, number, whole};
+use super::{Field, Found};
+
+/// Where a key is in the text, as a word of its own, in either case; and what is behind its `:`, `=` or space.
+fn keyed<'t>(lower: &[u8], text: &'t [u8], key: &str) -> Option<(usize, &'t [u8])> {
+    memmem::find_iter(lower, key.as_bytes()).find_map(|at| {
+        let before = at.checked_sub(1).map(|place| lower[place]);
+        if before
+            .is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'/' | b'\'' | b'"'))
+        {
+            return None;
+        }
+        let rest = &text[at + key.len()..];
+        let spaces = rest.iter().take_while(|byte| matches!(byte, b' ' | b':' | b'=')).count();
+        (spaces > 0).then(|| (at, &rest[spaces..]))
+    })
+}
+
+/// Keys of a value, and how many of its units are one of the field's.
+const KEYS: &[(&[&str], Field, f64)] = &[
+    (&["train_loss", "train loss", "training loss", "loss"], Field::Loss, 1.0),
+    (&["learning_rate", "learning rate", "lr"], Field::LearningRate, 1.0),
+    (&["grad_norm", "grad norm", "gradnorm", "gnorm", "norm"], Field::GradNorm, 1.0),
+    (
+        &["tokens_per_sec", "tokens_per_second", "tokens/sec", "tokens/s", "tok/sec", "tok/s"],
+        Field::Tokens,
+        1.0,
+    ),
+    (&["step_time_ms", "time_ms", "dt_ms", "ms/step", "ms/iter", "ms_per_step"], Field::Seconds, 1e3),
+    (&["step_time_s", "time_s", "s/step", "sec/step", "seconds_per_step", "seconds"], Field::Seconds, 1.0),
+];
+
+/// Keys of a time whose unit is behind the value.
+const TIMES: [&str; 6] = ["step_time", "step time", "iter_time", "elapsed", "time", "dt"];
+
+pub(super) fn parse(line: &[u8], found: &mut Found<'_>) {
+    // A longer line is no line about a step.
+    if line.len() > 1000 {
+        return;
+    }
+    let lower = line.to_ascii_lowercase();
+    // Losses of evaluation are none of a step.
+    if [&b"val"[..], b"eval", b"test loss", b"perplexity"]
+        .into_iter()
+        .any(|word| memmem::find(&lower, word).is_some())
+    {
+        return;
+    }
+    let step =
+        ["global_step", "step", "iteration", "iter"].into_iter().find_map(|key| keyed(&lower, line, key));
+    let Some((step, rest)) = step.and_then(|(_, value)| whole(value)) else { return };
+    // `step 3 of`, or `step 3/100`, or a delimiter.
+    if rest.first().is_some_and(|byte| byte.is_ascii_alphanumeric()) {
+        return;
+    }
+    if !KEYS[0].0.iter().any(|key| keyed(&lower, line, key).is_some()) {
+        return;
+    }
+    found.step(step);
+    if let Some((total, _)) = rest.strip_prefix(b"/").and_then(whole) {
+        found.summary.max_steps = Some(total);
+    }
+    for (keys, field, per) in KEYS {
+        let Some((key, value)) =
+            keys.iter().find_map(|key| keyed(&lower, line, key).map(|(_, value)| (*key, value)))
+        else {
+            continue;
+        };
+        if let Number::None = number(value, Commas::Decimal) {
+            continue;
+        }
+        found.take(*field, key.as_bytes(), value, Commas::Decimal, *per);
+    }
+    if found.row.get(Field::Seconds).is_none()
+        && let Some((key, value)) =
+            TIMES.iter().find_map(|key| keyed(&lower, line, key).map(|(_, value)| (*key, value)))
+    {
+        timed(key, value, found);
+    }
+    if found.row.get(Field::Tokens).is_none() {
+        before_unit(line, found);
+    }
+}
+
+/// A time with its unit behind it.
+fn timed(key: &str, value: &[u8], found: &mut Found<'_>) {
+    let Number::Value(time, rest) = number(value, Commas::Decimal) else { return };
+    let behind = rest.len();
+    let rest = rest.trim_ascii_start();
+    let letters = rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let per = match &rest[..letters] {
+        b"ms" | b"msec" => 1e3,
+        b"s" | b"sec" | b"secs" | b"seconds" => 1.0,
+        b"us" => 1e6,
+        _ => {
+            found.notes.ignore(key.as_bytes(), "a time without a unit", value);
+            return;
+        }
+    };
+    if let Err(why) = found.row.set(Field::Seconds, super::scaled(time, &value[..value.len() - behind], per))
+    {
+        found.notes.ignore(key.as_bytes(), why, value);
+    }
+}
+
+/// `12345 tok/s`.
+fn before_unit(line: &[u8], found: &mut Found<'_>) {
+    for unit in [&b" tok/s"[..], b" tokens/s", b" tok/sec"] {
+        let Some(end) = memmem::find(line, unit) else { continue };
+        if let Some((_, value)) = super::number_before(line, end) {
+            let last = found.row.last;
+            found.take(Field::Tokens, unit, value, Commas::Decimal, 1.0);
+            found.row.last = last;
+        }
+        return;
+    }
+}

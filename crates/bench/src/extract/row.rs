@@ -1,0 +1,164 @@
+//! What one line says of one step.
+
+/// What a program can print of a step. The value's unit is in its name or below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Field {
+    /// Time of the step in seconds.
+    Seconds,
+    /// Tokens per second of all GPUs.
+    Tokens,
+    /// Tokens per second of one GPU.
+    TokensPerGpu,
+    /// Sequences per second of all GPUs.
+    Samples,
+    /// TFLOP/s of one GPU.
+    Tflops,
+    /// GB in use by tensors at the moment.
+    Allocated,
+    /// GB in use by tensors at most.
+    PeakAllocated,
+    /// GB held by the allocator at the moment.
+    Reserved,
+    /// GB held by the allocator at most.
+    PeakReserved,
+    /// GB in use on the GPU, as its driver counts.
+    Used,
+    /// GB that the GPU has.
+    TotalMemory,
+    Loss,
+    LearningRate,
+    GradNorm,
+    /// Sequences of a step.
+    GlobalBatch,
+    /// Sequences since the run began.
+    ConsumedSamples,
+    /// Tokens of a step.
+    TokensOfStep,
+}
+
+impl Field {
+    pub(super) const COUNT: usize = Field::TokensOfStep as usize + 1;
+
+    /// Whether zero and less are impossible.
+    fn is_positive(self) -> bool {
+        !matches!(
+            self,
+            Field::Loss
+                | Field::LearningRate
+                | Field::GradNorm
+                | Field::Allocated
+                | Field::Reserved
+                | Field::Used
+        )
+    }
+}
+
+/// One line, or what several lines say of one step. A value that is absent is NaN.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Row {
+    /// The number that the program gives the step.
+    pub(super) step: Option<u64>,
+    /// The rank that wrote the line.
+    pub(super) rank: Option<u32>,
+    values: [f64; Field::COUNT],
+    /// A bit for each field that was printed and is no finite number.
+    not_finite: u32,
+    /// The field whose value ends the line with nothing behind it, and its decimals: the value may be cut.
+    pub(super) last: Option<(Field, u8)>,
+}
+
+impl Default for Row {
+    fn default() -> Row {
+        Row { step: None, rank: None, values: [f64::NAN; Field::COUNT], not_finite: 0, last: None }
+    }
+}
+
+impl Row {
+    pub(super) fn get(&self, field: Field) -> Option<f64> {
+        Some(self.values[field as usize]).filter(|value| !value.is_nan())
+    }
+
+    /// Whether the field was printed as NaN or infinite.
+    pub(super) fn is_not_finite(&self, field: Field) -> bool {
+        self.not_finite & 1 << field as u32 != 0
+    }
+
+    pub(super) fn set_not_finite(&mut self, field: Field) {
+        self.not_finite |= 1 << field as u32;
+    }
+
+    /// Sets a finite value; says why it cannot be one of this field.
+    pub(super) fn set(&mut self, field: Field, value: f64) -> Result<(), &'static str> {
+        if field.is_positive() && value <= 0.0 {
+            return Err("not positive");
+        }
+        if value < 0.0 && field != Field::Loss {
+            return Err("negative");
+        }
+        self.values[field as usize] = value;
+        Ok(())
+    }
+
+    pub(super) fn clear(&mut self, field: Field) {
+        self.values[field as usize] = f64::NAN;
+    }
+
+    /// Whether the row has a figure of speed.
+    pub(super) fn is_timed(&self) -> bool {
+        [Field::Seconds, Field::Tokens, Field::TokensPerGpu, Field::Samples]
+            .into_iter()
+            .any(|field| self.get(field).is_some())
+    }
+
+    /// Whether the row says anything.
+    pub(super) fn is_empty(&self) -> bool {
+        self.values.iter().all(|value| value.is_nan()) && self.not_finite == 0
+    }
+}
+
+/// A value of a log that was left out, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ignored {
+    /// The line in the log, from 1.
+    pub line: u64,
+    /// The field, as the log calls it.
+    pub field: String,
+    /// Why.
+    pub why: String,
+    /// The text, shortened.
+    pub text: String,
+}
+
+/// All that was left out: the number, and the first ones.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Notes {
+    pub(super) count: u64,
+    pub(super) first: Vec<Ignored>,
+    /// The line that is being read.
+    pub(super) line: u64,
+}
+
+impl Notes {
+    /// How many are kept in full.
+    const KEPT: usize = 100;
+
+    pub(super) fn ignore(&mut self, field: &[u8], why: &str, text: &[u8]) {
+        self.count += 1;
+        if self.first.len() < Notes::KEPT {
+            let shortened = &text[..text.len().min(40)];
+            self.first.push(Ignored {
+                line: self.line,
+                field: String::from_utf8_lossy(field).trim().to_owned(),
+                why: why.to_owned(),
+                text: String::from_utf8_lossy(shortened).trim().to_owned(),
+            });
+        }
+    }
+
+    pub(super) fn append(&mut self, other: Notes) {
+        self.count += other.count;
+        let room = Notes::KEPT.saturating_sub(self.first.len());
+        self.first.extend(other.first.into_iter().take(room));
+    }
+}

@@ -1,0 +1,383 @@
+//! What all logs have in common: lines with colours and prefixes, numbers, units, times of day. Everything works on bytes, so text that is
+//! no UTF-8 is no problem.
+
+use memchr::{memchr, memmem};
+
+/// Removes the escape sequences of terminals. Borrows the line if it has none; otherwise writes what is left to the buffer.
+///
+/// Sequences that lost their escape byte, as in logs that were copied from a page (`[32m`), are removed as well.
+pub(super) fn without_colours<'a>(line: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
+    let bare = memmem::find(line, b"[0m").is_some();
+    if !bare && memchr(0x1b, line).is_none() {
+        return line;
+    }
+    buffer.clear();
+    let mut rest = line;
+    while let Some((&byte, after)) = rest.split_first() {
+        let sequence = match (byte, after.first()) {
+            (0x1b, Some(b'[')) => Some(&after[1..]),
+            (0x1b, Some(_)) => {
+                rest = &after[1..];
+                continue;
+            }
+            (0x1b, None) => break,
+            (b'[', _) if bare => Some(after).filter(|after| is_colour(after)),
+            _ => None,
+        };
+        match sequence {
+            Some(sequence) => {
+                // Parameters and intermediates, then one final byte.
+                let end = sequence.iter().position(|byte| (0x40..=0x7e).contains(byte));
+                rest = end.map_or(&[], |end| &sequence[end + 1..]);
+            }
+            None => {
+                buffer.push(byte);
+                rest = after;
+            }
+        }
+    }
+    buffer
+}
+
+/// Whether this is what follows the bracket of a colour: digits and semicolons, and `m`.
+fn is_colour(after: &[u8]) -> bool {
+    let digits = after.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
+    digits > 0 && digits <= 8 && after.get(digits) == Some(&b'm')
+}
+
+/// A number at the beginning of a text.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Number<'a> {
+    /// A finite number, and the text behind it.
+    Value(f64, &'a [u8]),
+    /// `nan`, `inf` or `-inf`, and the text behind it.
+    NotFinite(&'a [u8]),
+    /// Digits that are no number that can be told: `1.2.3`, `1,234` where a comma may be either, `12e`.
+    Malformed,
+    /// No digit at all.
+    None,
+}
+
+/// How a program writes large numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Commas {
+    /// Commas part thousands: `1,234`.
+    Thousands,
+    /// They do not: a comma is the decimal point of some locale, or ends the number.
+    Decimal,
+}
+
+/// Reads a number. Spaces before it are skipped.
+pub(super) fn number(text: &[u8], commas: Commas) -> Number<'_> {
+    let text = text.trim_ascii_start();
+    let unsigned = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
+    let sign = text.len() - unsigned.len();
+    for word in [&b"nan"[..], b"infinity", b"inf"] {
+        if unsigned.len() >= word.len() && unsigned[..word.len()].eq_ignore_ascii_case(word) {
+            let rest = &unsigned[word.len()..];
+            let ends = !rest.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+            return if ends { Number::NotFinite(rest) } else { Number::None };
+        }
+    }
+    let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let whole = digits(unsigned);
+    let mut end = whole;
+    let mut comma = None;
+    match unsigned.get(whole) {
+        Some(b'.') => end += 1 + digits(&unsigned[whole + 1..]),
+        Some(b',') if whole > 0 => {
+            let group = digits(&unsigned[whole + 1..]);
+            match commas {
+                _ if group == 0 => {}
+                Commas::Thousands => {
+                    // Groups of three each, or it is something else.
+                    while unsigned.get(end) == Some(&b',') {
+                        match digits(&unsigned[end + 1..]) {
+                            3 => end += 4,
+                            0 => break,
+                            _ => return Number::Malformed,
+                        }
+                    }
+                    if whole > 3 {
+                        return Number::Malformed;
+                    }
+                    comma = Some(end);
+                    if unsigned.get(end) == Some(&b'.') {
+                        end += 1 + digits(&unsigned[end + 1..]);
+                    }
+                }
+                Commas::Decimal => {
+                    comma = Some(0);
+                    end += 1 + group;
+                    let exponent = matches!(unsigned.get(end), Some(b'e' | b'E'));
+                    // `1,234` may be thousands, and `0,123` may not.
+                    if group == 3 && whole <= 3 && unsigned[0] != b'0' && !exponent {
+                        return Number::Malformed;
+                    }
+                }
+            }
+        }
+        _ => {}
+    }
+    if !unsigned[..end].iter().any(u8::is_ascii_digit) {
+        return Number::None;
+    }
+    if let Some(b'e' | b'E') = unsigned.get(end) {
+        let after = &unsigned[end + 1..];
+        let sign = usize::from(matches!(after.first(), Some(b'-' | b'+')));
+        match digits(&after[sign..]) {
+            0 if sign == 1 || after.is_empty() => return Number::Malformed,
+            // A letter that begins a word, such as a unit.
+            0 => {}
+            exponent => end += 1 + sign + exponent,
+        }
+    }
+    let rest = &unsigned[end..];
+    // A second point or a second comma within digits.
+    if let [b'.' | b',', digit, ..] = rest
+        && digit.is_ascii_digit()
+        && comma.is_none_or(|place| place == 0 || rest[0] == b'.')
+    {
+        return Number::Malformed;
+    }
+    let literal = &text[..sign + end];
+    let parsed = if comma.is_none() {
+        std::str::from_utf8(literal).ok().and_then(|literal| literal.parse::<f64>().ok())
+    } else {
+        let plain: String = literal
+            .iter()
+            .filter_map(|&byte| match (byte, commas) {
+                (b',', Commas::Thousands) => None,
+                (b',', Commas::Decimal) => Some('.'),
+                _ => Some(char::from(byte)),
+            })
+            .collect();
+        plain.parse().ok()
+    };
+    match parsed.filter(|value: &f64| value.is_finite()) {
+        Some(value) => Number::Value(value, rest),
+        None => Number::Malformed,
+    }
+}
+
+/// A whole number at the beginning of a text, spaces before it skipped, and the text behind it. What has a fraction is none.
+pub(super) fn whole(text: &[u8]) -> Option<(u64, &[u8])> {
+    let text = text.trim_ascii_start();
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let fraction = matches!(text.get(digits..), Some([b'.', digit, ..]) if digit.is_ascii_digit());
+    if fraction {
+        return None;
+    }
+    let value = std::str::from_utf8(&text[..digits]).ok()?.parse().ok()?;
+    Some((value, &text[digits..]))
+}
+
+/// Bytes of a unit of memory at the beginning of a text, and the text behind it. `GB` is 10⁹ bytes here; programs that write it for 2³⁰ bytes
+/// are known to the formats.
+pub(super) fn unit(text: &[u8]) -> Option<(f64, &[u8])> {
+    let text = text.trim_ascii_start();
+    let units: [(&[u8], f64); 10] = [
+        (b"TiB", 1_099_511_627_776.0),
+        (b"GiB", 1_073_741_824.0),
+        (b"MiB", 1_048_576.0),
+        (b"KiB", 1024.0),
+        (b"TB", 1e12),
+        (b"GB", 1e9),
+        (b"MB", 1e6),
+        (b"KB", 1e3),
+        (b"bytes", 1.0),
+        (b"B", 1.0),
+    ];
+    units
+        .into_iter()
+        .find(|(name, _)| text.len() >= name.len() && text[..name.len()].eq_ignore_ascii_case(name))
+        .map(|(name, bytes)| (bytes, &text[name.len()..]))
+}
+
+/// The rank that wrote a line, and the number of ranks where the line says so. Looks at what stands before the line's contents.
+///
+/// `[rank-7/8]`, `[rank7]:`, `[Rank 7]`, `(RANK 7)`, `rank: 7`, `[default7]:` (torchrun), `7: ` (srun --label), `[1,7]<stdout>:` (mpirun).
+pub(super) fn rank(prefix: &[u8]) -> Option<(u32, Option<u32>)> {
+    let small = |value: u64| u32::try_from(value).ok();
+    for word in [&b"rank"[..], b"Rank", b"RANK", b"default"] {
+        let Some(at) = memmem::find(prefix, word) else { continue };
+        let after = &prefix[at + word.len()..];
+        let separators =
+            after.iter().take_while(|byte| matches!(byte, b' ' | b'-' | b':' | b'=' | b'_')).count();
+        if separators > 2 {
+            continue;
+        }
+        let Some((rank, rest)) = whole(&after[separators..]) else { continue };
+        let world = rest.strip_prefix(b"/").and_then(whole).and_then(|(world, _)| small(world));
+        return Some((small(rank)?, world));
+    }
+    let start = prefix.trim_ascii_start();
+    if let Some((rank, rest)) = whole(start)
+        && rest.starts_with(b":")
+        // A time of day has digits there.
+        && !rest.get(1).is_some_and(u8::is_ascii_digit)
+    {
+        return Some((small(rank)?, None));
+    }
+    if let Some(after) = start.strip_prefix(b"[1,")
+        && let Some((rank, rest)) = whole(after)
+        && rest.starts_with(b"]<")
+    {
+        return Some((small(rank)?, None));
+    }
+    None
+}
+
+/// The first date and time of day in a text, as ISO 8601: `2025-12-02T09:12:08`, with the fraction and the offset that it has.
+pub(super) fn timestamp(text: &[u8]) -> Option<String> {
+    let text = &text[..text.len().min(160)];
+    (0..text.len()).find_map(|start| {
+        if start > 0 && text[start - 1].is_ascii_digit() {
+            return None;
+        }
+        let digits = |at: usize, count: usize| {
+            let slice = text.get(at..at + count)?;
+            slice
+                .iter()
+                .all(u8::is_ascii_digit)
+                .then(|| std::str::from_utf8(slice).ok()?.parse::<u32>().ok())
+                .flatten()
+        };
+        let is = |at: usize, byte: u8| text.get(at) == Some(&byte);
+        let year = digits(start, 4).filter(|year| (1970..2200).contains(year))?;
+        let dashed = is(start + 4, b'-') && is(start + 7, b'-');
+        let (month, day, end) = if dashed {
+            (digits(start + 5, 2)?, digits(start + 8, 2)?, start + 10)
+        } else {
+            (digits(start + 4, 2)?, digits(start + 6, 2)?, start + 8)
+        };
+        if !is(end, b' ') && !is(end, b'T') || !is(end + 3, b':') || !is(end + 6, b':') {
+            return None;
+        }
+        let (hour, minute, second) = (digits(end + 1, 2)?, digits(end + 4, 2)?, digits(end + 7, 2)?);
+        if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 23 || minute > 59 || second > 60 {
+            return None;
+        }
+        let mut iso = format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}");
+        let mut rest = &text[end + 9..];
+        if let Some(fraction) = rest.strip_prefix(b",").or_else(|| rest.strip_prefix(b".")) {
+            let digits = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count().min(9);
+            if digits > 0 {
+                iso.push('.');
+                iso.extend(fraction[..digits].iter().map(|&byte| char::from(byte)));
+                rest = &fraction[digits..];
+            }
+        }
+        if let [b'+' | b'-', a, b, b':', c, d, ..] = rest
+            && [a, b, c, d].iter().all(|byte| byte.is_ascii_digit())
+        {
+            iso.extend(rest[..6].iter().map(|&byte| char::from(byte)));
+        } else if rest.starts_with(b"Z") {
+            iso.push('Z');
+        }
+        Some(iso)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_or_refused_and_never_guessed() {
+        let plain = |text: &str| match number(text.as_bytes(), Commas::Decimal) {
+            Number::Value(value, rest) => Some((value, String::from_utf8_lossy(rest).into_owned())),
+            _ => None,
+        };
+        for (text, value, rest) in [
+            ("13372.8/13364.7 |", 13372.8, "/13364.7 |"),
+            (" 9.984820E-06 |", 9.98482e-6, " |"),
+            ("1e3", 1000.0, ""),
+            ("-0.5,", -0.5, ","),
+            ("5.018, TFLOP", 5.018, ", TFLOP"),
+            ("13372,8/13364,7", 13372.8, "/13364,7"),
+            ("6,548988E-03", 6.548_988e-3, ""),
+            ("0,061 |", 0.061, " |"),
+            ("7.", 7.0, ""),
+            (".5s", 0.5, "s"),
+            ("12ms", 12.0, "ms"),
+            ("3elephants", 3.0, "elephants"),
+            ("153.81GB", 153.81, "GB"),
+            ("1.249e+03", 1249.0, ""),
+        ] {
+            assert_eq!(plain(text), Some((value, rest.to_owned())), "{text}");
+        }
+        for text in ["1,234", "1.2.3", "1.234,5", "12e-", "12e", "1e999", "1,2,3"] {
+            assert_eq!(number(text.as_bytes(), Commas::Decimal), Number::Malformed, "{text}");
+        }
+        for text in ["", "-", "abc", ".", "nano", "-x1", "infinite"] {
+            assert_eq!(number(text.as_bytes(), Commas::Decimal), Number::None, "{text}");
+        }
+        for text in ["nan |", "NaN", "-inf,", "Infinity", "inf"] {
+            assert!(matches!(number(text.as_bytes(), Commas::Decimal), Number::NotFinite(_)), "{text}");
+        }
+        let grouped = |text: &'static str| number(text.as_bytes(), Commas::Thousands);
+        assert_eq!(grouped("1,000  tflops"), Number::Value(1000.0, b"  tflops"));
+        assert_eq!(grouped("1,234,567.5"), Number::Value(1_234_567.5, b""));
+        assert_eq!(grouped("950,"), Number::Value(950.0, b","));
+        for text in ["1,00", "1,0000", "1234,567", "1,234.5.6"] {
+            assert_eq!(grouped(text), Number::Malformed, "{text}");
+        }
+    }
+
+    #[test]
+    fn colours_are_removed_with_and_without_their_escape_byte() {
+        let clean = |text: &[u8]| without_colours(text, &mut Vec::new()).to_vec();
+        assert_eq!(clean(b"\x1b[32mstep: 1\x1b[0m"), b"step: 1");
+        assert_eq!(clean(b"[[32m20251202 09:12:08[0m][[1;36mrank-7/8[0m]"), b"[20251202 09:12:08][rank-7/8]");
+        assert_eq!(clean(b"a[8m] plain"), b"a[8m] plain");
+        assert_eq!(clean(b"cut \x1b[3"), b"cut ");
+        assert_eq!(clean(b"cut \x1b"), b"cut ");
+    }
+
+    #[test]
+    fn ranks_of_all_launchers_are_read() {
+        for (prefix, expected) in [
+            ("[20251202 09:12:08][rank-7/8][INFO ] ", Some((7, Some(8)))),
+            ("[rank3]:[titan] 2025-11-25 19:44:58,838 - root - INFO - ", Some((3, None))),
+            ("[Rank 2] (after 20 iterations)", Some((2, None))),
+            ("(RANK 5) ", Some((5, None))),
+            ("[default7]: ", Some((7, None))),
+            ("7: ", Some((7, None))),
+            (" 0: Training epoch 0", Some((0, None))),
+            ("[1,4]<stdout>: ", Some((4, None))),
+            ("09:12:08 ", None),
+            ("[2024-03-07 15:27:02,646] [INFO] ", None),
+            ("ranking 7", None),
+            ("rank 99999999999", None),
+        ] {
+            assert_eq!(rank(prefix.as_bytes()), expected, "{prefix}");
+        }
+    }
+
+    #[test]
+    fn times_of_day_become_iso_8601() {
+        for (text, expected) in [
+            ("[20251202 09:12:08][rank-7/8]", Some("2025-12-02T09:12:08")),
+            ("[2024-03-07 15:27:02,646] [INFO]", Some("2024-03-07T15:27:02.646")),
+            ("[titan] 2025-11-25 19:44:58,838 - root", Some("2025-11-25T19:44:58.838")),
+            ("[2025-10-17T11:32:59+08:00] Training", Some("2025-10-17T11:32:59+08:00")),
+            ("2025-13-01 00:00:00", None),
+            ("12025-10-01 00:00:00", None),
+            ("no date 12:00:00", None),
+            ("2025-10-01 24:00", None),
+        ] {
+            assert_eq!(timestamp(text.as_bytes()).as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn units_are_exact() {
+        for (text, bytes) in
+            [("GiB(62%)", 1_073_741_824.0), ("GB/", 1e9), (" MiB", 1_048_576.0), ("B", 1.0), ("TB", 1e12)]
+        {
+            assert_eq!(unit(text.as_bytes()).map(|(bytes, _)| bytes), Some(bytes), "{text}");
+        }
+        assert_eq!(unit(b"%"), None);
+    }
+}

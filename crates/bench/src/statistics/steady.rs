@@ -1,0 +1,59 @@
+//! Where warm-up ends, found from the times alone.
+
+use super::median;
+
+/// Steps in a row that have to be steady.
+const RUN: usize = 5;
+
+/// Steps before the times become steady: the change-point between warm-up and the rest.
+///
+/// The steady level is the median of the second half, and its spread the median distance from it (× 1.4826, which makes it a standard
+/// deviation if the times are normal). A step is slow if it is above the level by more than five such deviations and more than a tenth of the
+/// level. Warm-up ends where five steps in a row are not slow (half of all steps, if there are fewer than ten). Neither a slow step later
+/// nor a slow drift moves that place, as they would move one from means or least squares.
+///
+/// Never more than half of the steps: if they do not become steady there, the answer is `None`.
+#[must_use]
+pub fn steady_from(times: &[f64]) -> Option<usize> {
+    let second_half = &times[times.len() / 2..];
+    let level = median(second_half)?;
+    let distances: Vec<f64> = second_half.iter().map(|seconds| (seconds - level).abs()).collect();
+    let deviation = 1.4826 * median(&distances)?;
+    let limit = level + (5.0 * deviation).max(0.1 * level);
+    let run = RUN.min(times.len().div_ceil(2));
+    (0..=times.len() / 2).find(|&start| times[start..].iter().take(run).all(|seconds| *seconds <= limit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warmup_ends_where_times_become_steady() {
+        let noise = |step: usize| 1.0 + 0.01 * ((step * 7919 % 13) as f64 - 6.0) / 6.0;
+        let mut times: Vec<f64> = (0..200).map(noise).collect();
+        assert_eq!(steady_from(&times), Some(0));
+        for (step, factor) in [(0, 9.0), (1, 4.0), (2, 1.0), (3, 1.5)] {
+            times[step] *= factor;
+        }
+        assert_eq!(steady_from(&times), Some(4));
+        // A spike after that, as by a checkpoint, is no warm-up.
+        times[60] *= 20.0;
+        assert_eq!(steady_from(&times), Some(4));
+        // A drift of some percent is none, either.
+        for (step, seconds) in times.iter_mut().enumerate() {
+            *seconds *= 1.05 - 0.05 * step as f64 / 200.0;
+        }
+        assert_eq!(steady_from(&times), Some(4));
+    }
+
+    #[test]
+    fn few_steps_and_steps_that_never_are_steady_have_their_answers() {
+        assert_eq!(steady_from(&[]), None);
+        assert_eq!(steady_from(&[3.0]), Some(0));
+        assert_eq!(steady_from(&[9.0, 1.0]), Some(1));
+        assert_eq!(steady_from(&[9.0, 1.0, 1.0, 1.0]), Some(1));
+        let halving: Vec<f64> = (0..20).map(|step| 2_f64.powi(-step)).collect();
+        assert_eq!(steady_from(&halving), None);
+    }
+}

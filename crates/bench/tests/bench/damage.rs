@@ -1,0 +1,116 @@
+//! Damaged logs: nothing panics, and no figure comes out that was not in the log.
+
+use bench::extract::{self, Options};
+
+use crate::formats::{kinds, megatron, read};
+
+#[test]
+fn cut_lines_have_only_their_whole_values() {
+    let whole = megatron(2, 2345.6, 3.25);
+    let around = |line: &str| megatron(1, 9000.0, 5.0) + line + "\n" + &megatron(3, 2000.0, 3.0);
+    for cut in 1..whole.len() {
+        let record = read(&around(&whole[..cut])).record;
+        for seconds in &record.step_times {
+            assert!([9.0, 2.3456, 2.0].contains(seconds), "{seconds} after {}", &whole[..cut]);
+        }
+        for loss in record.loss_values.iter().filter(|loss| !loss.is_nan()) {
+            assert!([5.0, 3.25, 3.0].contains(loss), "{loss} after {}", &whole[..cut]);
+        }
+        for norm in record.grad_norms.iter().filter(|norm| !norm.is_nan()) {
+            assert_eq!(*norm, 0.5, "after {}", &whole[..cut]);
+        }
+        assert_eq!(record.training_config.global_batch_size, Some(16), "after {}", &whole[..cut]);
+    }
+    // Lines that end with a number: it is cut if it has fewer decimals than those of the other lines.
+    let line = |step: u64, loss: &str| {
+        format!("completed step: {step}, seconds: 2.500, Tokens/s/device: 100.000, loss: {loss}\n")
+    };
+    let log = line(0, "12.125") + &line(1, "11.125") + &line(2, "1") + &line(3, "10.12") + &line(4, "10.125");
+    let extraction = read(&log);
+    let losses: Vec<f64> =
+        extraction.record.loss_values.iter().copied().filter(|loss| !loss.is_nan()).collect();
+    assert_eq!(
+        (losses, extraction.ignored_count),
+        (vec![12.125, 11.125, 10.125], 2),
+        "{:?}",
+        extraction.ignored
+    );
+    assert_eq!(extraction.ignored[0].line, 3);
+}
+
+#[test]
+fn a_line_in_another_one_costs_the_first() {
+    let log = megatron(1, 9000.0, 5.0)
+        + megatron(2, 2345.6, 3.25).split(" | lm loss").next().expect("a part")
+        + &megatron(3, 2000.0, 3.0)
+        + &megatron(4, 2000.0, 3.0);
+    let extraction = read(&log);
+    assert_eq!((&extraction.record.step_times[..], extraction.ignored_count), (&[9.0, 2.0, 2.0][..], 1));
+    assert_eq!(
+        (extraction.ignored[0].line, extraction.ignored[0].why.as_str()),
+        (2, "cut by the line of another step")
+    );
+    assert!(kinds(&extraction.record).contains(&"steps-missing"));
+}
+
+#[test]
+fn losses_that_are_no_numbers_are_missing_and_told() {
+    let log = megatron(1, 9000.0, 5.0)
+        + &megatron(2, 2000.0, 4.0).replace("4.000000E0", "nan")
+        + &megatron(3, 2000.0, 3.0).replace("3.000000E0", "inf");
+    let extraction = read(&log);
+    assert_eq!(extraction.ignored_count, 2);
+    let record = extraction.record;
+    assert_eq!((record.step_times.len(), record.loss_values[0]), (3, 5.0));
+    assert!(record.loss_values[1].is_nan() && record.loss_values[2].is_nan());
+    assert!(
+        kinds(&record).contains(&"loss-is-no-number") && kinds(&record).contains(&"values-ignored"),
+        "{:?}",
+        record.findings
+    );
+    let written = record.to_json(bench::record::Shape::Full);
+    assert!(!written.contains("NaN"), "{written}");
+}
+
+#[test]
+fn decimal_commas_are_read_and_ambiguous_ones_are_not() {
+    let log = megatron(1, 9000.0, 5.0).replace("9000.0", "9000,5").replace("0.500", "0,500")
+        + &megatron(2, 2000.0, 4.0).replace("2000.0", "2,000");
+    let extraction = read(&log);
+    assert_eq!(
+        (&extraction.record.step_times[..], &extraction.record.grad_norms[..]),
+        (&[9.0005][..], &[0.5][..])
+    );
+    assert_eq!(extraction.ignored_count, 1);
+    let ignored = &extraction.ignored[0];
+    assert_eq!(
+        (ignored.field.as_str(), ignored.why.as_str(), ignored.line),
+        ("elapsed time per iteration (ms)", "malformed", 2)
+    );
+}
+
+#[test]
+fn impossible_values_are_left_out() {
+    let log = megatron(1, 0.0, 5.0) + &megatron(2, -5.0, 4.0) + &megatron(3, 2000.0, 3.0);
+    let extraction = read(&log);
+    assert_eq!(
+        (&extraction.record.step_times[..], extraction.ignored_count),
+        (&[2.0][..], 2),
+        "{:?}",
+        extraction.ignored
+    );
+}
+
+#[test]
+fn other_bytes_and_long_lines_do_no_harm() {
+    let mut log = b"\xff\xfe\x00 iteration \xf0\x28 loss \n".to_vec();
+    log.extend_from_slice(megatron(1, 9000.0, 5.0).as_bytes());
+    log.extend_from_slice(&[b'x'; 40 << 20]);
+    log.extend_from_slice(b"\r\n");
+    log.extend_from_slice(megatron(2, 2000.0, 4.0).replace('\n', "\r\n").as_bytes());
+    log.extend_from_slice(b"\0\0\0");
+    log.extend_from_slice(megatron(3, 2000.0, 3.0).trim_end().as_bytes());
+    let extraction = extract::from_reader(&log[..], &Options::default()).expect("a record");
+    assert_eq!(extraction.record.step_times, [9.0, 2.0, 2.0]);
+    assert_eq!((extraction.lines, extraction.bytes), (5, log.len() as u64));
+}

@@ -1,0 +1,90 @@
+//! How fast logs are read. Run it with
+//! `cargo test --release -p ferrocm-bench --test bench -- --ignored --nocapture speed`.
+
+use std::io::{self, Read};
+use std::time::Instant;
+
+use bench::extract::{self, Options};
+
+use crate::formats::megatron;
+
+/// A log of that many bytes at least, which is made while it is read: a template whose step numbers are counted up, so that no memory
+/// bandwidth is spent on a copy of it.
+struct Made {
+    template: Vec<u8>,
+    /// Where the numbers of steps are in the template.
+    numbers: Vec<usize>,
+    next_step: u64,
+    at: usize,
+    left: u64,
+}
+
+const DIGITS: usize = 8;
+
+impl Made {
+    fn new(noise: usize, bytes: u64) -> Made {
+        let mut template = Vec::new();
+        let mut numbers = Vec::new();
+        while template.len() < 4 << 20 {
+            for line in 0..noise {
+                let text = format!(
+                    "[2026-03-02 10:00:00,123] [rank{}] INFO dataloader.py:{}: worker {line} fetched shard {} in {} ms, queue depth {}\n",
+                    line % 8,
+                    100 + line,
+                    line * 7919,
+                    line * 13 % 97,
+                    line % 5
+                );
+                template.extend_from_slice(text.as_bytes());
+            }
+            let row = megatron(1, 2000.0, 5.0);
+            numbers.push(template.len() + row.find("       1/").expect("a number"));
+            template.extend_from_slice(row.as_bytes());
+        }
+        Made { template, numbers, next_step: 1, at: 0, left: bytes }
+    }
+}
+
+impl Read for Made {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.template.len() {
+            if self.left == 0 {
+                return Ok(0);
+            }
+            self.at = 0;
+        }
+        if self.at == 0 {
+            for place in &self.numbers {
+                let number = format!("{:DIGITS$}", self.next_step);
+                self.template[*place..*place + DIGITS].copy_from_slice(number.as_bytes());
+                self.next_step += 1;
+            }
+            self.left = self.left.saturating_sub(self.template.len() as u64);
+        }
+        let count = buffer.len().min(self.template.len() - self.at);
+        buffer[..count].copy_from_slice(&self.template[self.at..self.at + count]);
+        self.at += count;
+        Ok(count)
+    }
+}
+
+#[test]
+#[ignore = "reads 4 GB; it is a measurement, and means something in release builds only"]
+fn speed_of_2_gb_logs() {
+    for (what, noise, least) in
+        [("a step in 100 lines", 99, 500.0), ("a step in 10 lines", 9, 500.0), ("only steps", 0, 100.0)]
+    {
+        let log = Made::new(noise, 2 << 30);
+        let start = Instant::now();
+        let extraction = extract::from_reader(log, &Options::default()).expect("a record");
+        let seconds = start.elapsed().as_secs_f64();
+        let rate = extraction.bytes as f64 / 1e6 / seconds;
+        println!(
+            "{what}: {} MB, {} steps, {seconds:.2} s, {rate:.0} MB/s on one core",
+            extraction.bytes / 1_000_000,
+            extraction.matched
+        );
+        assert!(rate >= least, "{rate} MB/s of {what}");
+        assert_eq!(extraction.matched as usize, extraction.record.step_times.len());
+    }
+}
