@@ -34,41 +34,26 @@ pub(super) struct Spec {
     pub(super) parse: fn(&[u8], &mut Found<'_>),
 }
 
-/// In the order in which they are tried. Primus prints Megatron-LM's lines.
+const fn spec(
+    format: Format,
+    needles: &'static [&'static str],
+    fixed_decimals: bool,
+    parse: fn(&[u8], &mut Found<'_>),
+) -> Spec {
+    Spec { format, needles, fixed_decimals, parse }
+}
+
+/// In the order in which they are tried. Primus prints Megatron-LM's lines. Texts have four bytes at least, which the search is fast with;
+/// several formats may have the same.
 pub(super) const SPECS: [Spec; 8] = [
-    Spec {
-        format: Format::Megatron,
-        needles: &["elapsed time per iteration", "memory (MB) |"],
-        fixed_decimals: true,
-        parse: megatron::parse,
-    },
-    Spec {
-        format: Format::Nemo,
-        needles: &["train_step_timing in s", "reduced_train_loss"],
-        fixed_decimals: false,
-        parse: nemo::parse,
-    },
-    Spec { format: Format::Torchtitan, needles: &["tps: "], fixed_decimals: false, parse: torchtitan::parse },
-    Spec {
-        format: Format::MaxText,
-        needles: &["completed step: "],
-        fixed_decimals: true,
-        parse: maxtext::parse,
-    },
-    Spec {
-        format: Format::DeepSpeed,
-        needles: &["SamplesPerSec=", "skipped="],
-        fixed_decimals: false,
-        parse: deepspeed::parse,
-    },
-    Spec {
-        format: Format::HuggingFace,
-        needles: &["{'", "{\"", "it/s", "s/it"],
-        fixed_decimals: false,
-        parse: hugging_face::parse,
-    },
-    Spec { format: Format::LlmC, needles: &[" tok/s"], fixed_decimals: false, parse: llmc::parse },
-    Spec { format: Format::Plain, needles: &["loss", "Loss"], fixed_decimals: false, parse: plain::parse },
+    spec(Format::Megatron, &["elapsed time per iteration", "memory (MB) |"], true, megatron::parse),
+    spec(Format::Nemo, &["train_step_timing in s", "loss"], false, nemo::parse),
+    spec(Format::Torchtitan, &["tps: "], false, torchtitan::parse),
+    spec(Format::MaxText, &["completed step: "], true, maxtext::parse),
+    spec(Format::DeepSpeed, &["SamplesPerSec=", "skipped="], false, deepspeed::parse),
+    spec(Format::HuggingFace, &["loss", "train_runtime", "it/s", "s/it"], false, hugging_face::parse),
+    spec(Format::LlmC, &[" tok/s"], false, llmc::parse),
+    spec(Format::Plain, &["loss", "Loss"], false, plain::parse),
 ];
 
 /// What may stand behind a number that is complete.

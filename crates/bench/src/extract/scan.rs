@@ -82,17 +82,22 @@ impl Searcher {
     fn new(options: &Options) -> Searcher {
         let wanted = |format: Format| options.format.is_none_or(|wanted| wanted.lines_of() == format);
         let rows = SPECS.iter().enumerate().filter(|(_, spec)| wanted(spec.format));
-        let mut patterns: Vec<(&str, u16)> = rows
-            .flat_map(|(place, spec)| spec.needles.iter().map(move |needle| (*needle, 1 << place)))
-            .collect();
-        patterns.extend(NEEDLES.iter().map(|needle| (*needle, SETTINGS)));
+        let of_rows =
+            rows.flat_map(|(place, spec)| spec.needles.iter().map(move |needle| (*needle, 1 << place)));
+        let mut patterns: Vec<(&str, u16)> = Vec::new();
+        for (needle, bit) in of_rows.chain(NEEDLES.iter().map(|needle| (*needle, SETTINGS))) {
+            match patterns.iter_mut().find(|(known, _)| *known == needle) {
+                Some((_, bits)) => *bits |= bit,
+                None => patterns.push((needle, bit)),
+            }
+        }
         let packed = packed::Config::new()
             .match_kind(packed::MatchKind::LeftmostFirst)
             .builder()
             .extend(patterns.iter().map(|(needle, _)| needle))
             .build();
         Searcher {
-            // The set is not empty, has no empty text, and is smaller than its limit of 128 texts.
+            // The set is not empty, has no empty text, and is smaller than the limit of 128 texts.
             packed: packed.expect("a set of texts that can be searched"),
             minimum: patterns.iter().map(|(needle, _)| needle.len()).min().unwrap_or(1),
             bits: patterns.into_iter().map(|(_, bits)| bits).collect(),
@@ -217,5 +222,17 @@ impl<'o> Scanner<'o> {
             self.collected.settings.read(clean, number);
         }
         self.buffer = buffer;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_set_is_as_small_as_the_fast_search_wants_it() {
+        let searcher = Searcher::new(&Options::default());
+        assert!(searcher.bits.len() <= 32, "{} texts", searcher.bits.len());
+        assert!(searcher.minimum >= 4, "a text of {} bytes", searcher.minimum);
     }
 }

@@ -127,39 +127,30 @@ const KEYS: &[(&str, Setting)] = &[
     ("padded_vocab_size Vp", Setting::Vocabulary),
 ];
 
-/// Texts of which each line about the configuration has at least one.
+/// Texts of which each line about the configuration has at least one. They are few and have four bytes at least, which the search is fast with.
 pub(super) const NEEDLES: &[&str] = &[
     "....",
     "seq_len",
     "sequence_length",
-    "batch_size",
-    "parallel_size",
-    "world_size",
+    // `global_batch_size`, `tensor_model_parallel_size`, `world_size`, `hidden_size`, `vocab_size`
+    "_size",
+    "batch size",
     "using world size",
     "num_layers",
-    "hidden_size",
-    "Trainer is initialized",
     "device mesh",
-    "CUDA capacity",
-    "total parameters",
+    // `total parameters`, `number parameters: `, `num_parameters`
+    "parameters",
     "Config param ",
     "Num_devices: ",
-    "number parameters: ",
-    "batch size",
-    "Gradient Accumulation steps",
-    "Total optimization steps",
-    "trainable parameters",
-    "grad_accum_steps=",
-    "num_parameters",
+    // `Gradient Accumulation steps`, `Total optimization steps`
+    "ation steps",
+    "grad_accum_steps",
     "channels C",
-    "num_heads NH",
     "device memory usage: ",
     "MEMBER: 1/",
-    "processes registered",
     "ersion",
     "Instinct MI",
     "NVIDIA ",
-    "Tesla V100",
 ];
 
 /// Where a setting was found to be otherwise than before.
@@ -292,14 +283,13 @@ impl Settings {
         }
     }
 
-    /// Lightning: `GLOBAL_RANK: 0, MEMBER: 1/8`, `Starting with 8 processes`.
+    /// Lightning: `GLOBAL_RANK: 0, MEMBER: 1/8`.
     fn read_ranks(&mut self, text: &[u8], line: u64) {
-        for key in [&b"MEMBER: 1/"[..], b"Starting with "] {
-            if let Some(at) = memmem::find(text, key)
-                && let Some((gpus, _)) = whole(&text[at + key.len()..])
-            {
-                self.set(Setting::Gpus, gpus, line);
-            }
+        let key = b"MEMBER: 1/";
+        if let Some(at) = memmem::find(text, key)
+            && let Some((gpus, _)) = whole(&text[at + key.len()..])
+        {
+            self.set(Setting::Gpus, gpus, line);
         }
     }
 
@@ -341,7 +331,7 @@ impl Settings {
 
     /// A GPU's name, and its memory where torchtitan or llm.c says it.
     fn read_gpu(&mut self, text: &[u8]) {
-        for vendor in [&b"AMD Instinct MI"[..], b"NVIDIA ", b"Tesla V100"] {
+        for vendor in [&b"AMD Instinct MI"[..], b"NVIDIA "] {
             let Some(at) = memmem::find(text, vendor) else { continue };
             if let Some(name) = gpu_name(&text[at..], vendor) {
                 self.gpu_name = Some(name);

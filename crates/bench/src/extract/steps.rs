@@ -61,7 +61,12 @@ impl Steps {
             self.unnumbered += 1;
             next
         });
-        let place = self.rows.partition_point(|step| step.number < number);
+        // Nearly every line is about the step behind the last one.
+        let place = if number >= next {
+            self.rows.len()
+        } else {
+            self.rows.partition_point(|step| step.number < number)
+        };
         let known = self.rows.get(place).filter(|step| step.number == number);
         let is_other = known.is_some_and(|step| step.row.is_timed() && !same_loss(&step.row, &row));
         let attempt =

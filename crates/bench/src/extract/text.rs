@@ -1,13 +1,16 @@
 //! What all logs have in common: lines with colours and prefixes, numbers, units, times of day. Everything works on bytes, so text that is
 //! no UTF-8 is no problem.
 
-use memchr::{memchr, memmem};
+use std::sync::LazyLock;
+
+use memchr::{memchr, memchr3_iter, memmem};
 
 /// Removes the escape sequences of terminals. Borrows the line if it has none; otherwise writes what is left to the buffer.
 ///
 /// Sequences that lost their escape byte, as in logs that were copied from a page (`[32m`), are removed as well.
 pub(super) fn without_colours<'a>(line: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
-    let bare = memmem::find(line, b"[0m").is_some();
+    static RESET: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(b"[0m"));
+    let bare = RESET.find(line).is_some();
     if !bare && memchr(0x1b, line).is_none() {
         return line;
     }
@@ -199,8 +202,11 @@ pub(super) fn unit(text: &[u8]) -> Option<(f64, &[u8])> {
 /// `[rank-7/8]`, `[rank7]:`, `[Rank 7]`, `(RANK 7)`, `rank: 7`, `[default7]:` (torchrun), `7: ` (srun --label), `[1,7]<stdout>:` (mpirun).
 pub(super) fn rank(prefix: &[u8]) -> Option<(u32, Option<u32>)> {
     let small = |value: u64| u32::try_from(value).ok();
-    for word in [&b"rank"[..], b"Rank", b"RANK", b"default"] {
-        let Some(at) = memmem::find(prefix, word) else { continue };
+    for at in memchr3_iter(b'r', b'R', b'd', prefix) {
+        let word = [&b"rank"[..], b"Rank", b"RANK", b"default"]
+            .into_iter()
+            .find(|word| prefix[at..].starts_with(word));
+        let Some(word) = word else { continue };
         let after = &prefix[at + word.len()..];
         let separators =
             after.iter().take_while(|byte| matches!(byte, b' ' | b'-' | b':' | b'=' | b'_')).count();

@@ -3,6 +3,8 @@
 //! ` iteration  126/ 5000 | consumed samples: 16128 | elapsed time per iteration (ms): 13372.8 | … | lm loss: 6.5E-03 | grad norm: 0.061 | …`.
 //! Primus prints the current value and the average (`13372.8/13364.7`, `615.5 (avg 615.0)`): the current one is taken.
 
+use std::sync::LazyLock;
+
 use memchr::memmem;
 
 use super::super::text::{Commas, whole};
@@ -12,12 +14,16 @@ use super::{Field, Found};
 const GIB: f64 = 1_073_741_824.0;
 
 pub(super) fn parse(line: &[u8], found: &mut Found<'_>) {
-    if let Some(at) = memmem::find(line, b"(after ") {
-        memory(&line[at..], found);
+    static ITERATION: LazyLock<memmem::Finder<'static>> =
+        LazyLock::new(|| memmem::Finder::new(b"iteration "));
+    static MEMORY: LazyLock<memmem::Finder<'static>> =
+        LazyLock::new(|| memmem::Finder::new(b"iterations) memory (MB) |"));
+    if MEMORY.find(line).is_some() {
+        memory(line, found);
         return;
     }
     // `iteration`, then two numbers. A line that was cut may have the next one in it: the last one is whole.
-    let mut starts = memmem::find_iter(line, b"iteration ").filter_map(|at| iteration(&line[at + 10..]));
+    let mut starts = ITERATION.find_iter(line).filter_map(|at| iteration(&line[at + 10..]));
     let first = starts.next();
     let Some((step, total, mut rest)) = first else {
         // Without a number of the step, as in an excerpt.
@@ -49,10 +55,10 @@ fn fields(text: &[u8], found: &mut Found<'_>) {
         let part = text[from..end].trim_ascii_start();
         let closed = end < text.len();
         from = end + 1;
-        let Some(colon) = memmem::find(part, b": ").or_else(|| part.iter().position(|byte| *byte == b':'))
-        else {
-            continue;
-        };
+        // A prefix may have a time of day with colons.
+        let colon =
+            memchr::memchr_iter(b':', part).find(|at| part.get(at + 1).is_none_or(|byte| *byte == b' '));
+        let Some(colon) = colon.or_else(|| memchr::memchr(b':', part)) else { continue };
         let (key, value) = (part[..colon].trim_ascii_end(), part[colon + 1..].trim_ascii_start());
         field(key, value, closed, found);
     }

@@ -9,6 +9,11 @@ use super::super::text::{Commas, Number, number, whole};
 use super::{Field, Found, after, hugging_face};
 
 pub(super) fn parse(line: &[u8], found: &mut Found<'_>) {
+    if memmem::find(line, b"reduced_train_loss").is_none()
+        && memmem::find(line, b"train_step_timing in s").is_none()
+    {
+        return;
+    }
     let (start, separator, equals) = match memmem::find(line, b"Training epoch ") {
         Some(start) => (start, b'|', b':'),
         None => match memmem::find(line, b"Epoch ") {
