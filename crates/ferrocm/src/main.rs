@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use setup::Program;
 
-use crate::commands::{devices, doctor, hipify, setup as set_up};
+use crate::commands::{bench, devices, doctor, hipify, setup as set_up};
 
 /// This program, as texts call it.
 const PROGRAM: Program = Program { name: "ferrocm", also_needs: &[] };
@@ -31,6 +31,7 @@ Examples:
   ferrocm doctor              see what is here, what is missing and what to do about it
   ferrocm devices             see which GPUs a program can open, and by which URIs
   ferrocm hipify --check src  see what of CUDA sources does not translate to HIP
+  ferrocm bench extract LOG   see what a training log says of speed, memory and loss
 
 Exit status: 0 if all is well, 1 if something failed or is missing, 2 for a malformed command line or device URI.";
 
@@ -41,6 +42,7 @@ enum Command {
     Doctor(doctor::Arguments),
     Devices(devices::Arguments),
     Hipify(Box<hipify::Arguments>),
+    Bench(bench::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         Command::Setup(arguments) => set_up::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),
         Command::Devices(arguments) => devices::run(&arguments),
+        Command::Bench(arguments) => bench::run(arguments),
         // Its exit status says what a check found.
         Command::Hipify(arguments) => return hipify::run(&arguments),
     };

@@ -347,8 +347,7 @@ impl Run<'_> {
         let after_warmup = |field: Field| {
             let values: Vec<f64> =
                 self.steps.rows.iter().skip(warmup).filter_map(|step| step.row.get(field)).collect();
-            // Steps of equal work: the rate of all is the harmonic mean.
-            mean(values.iter().map(|rate| 1.0 / rate)).map(|mean| 1.0 / mean)
+            harmonic_mean(&values)
         };
         let performance = &mut record.performance_metrics;
         performance.tflops_per_gpu = after_warmup(Field::Tflops);
@@ -558,6 +557,15 @@ impl Run<'_> {
             }
         }
     }
+}
+
+/// The rate of all steps from those of steps of equal work.
+fn harmonic_mean(rates: &[f64]) -> Option<f64> {
+    let first = *rates.first()?;
+    if rates.iter().all(|rate| *rate == first) {
+        return Some(first);
+    }
+    Some(rates.len() as f64 / rates.iter().map(|rate| 1.0 / rate).sum::<f64>())
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {

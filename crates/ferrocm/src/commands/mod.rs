@@ -1,5 +1,6 @@
 //! A file per subcommand: its `Arguments`, and `run`, which does it.
 
+pub(crate) mod bench;
 pub(crate) mod devices;
 pub(crate) mod doctor;
 pub(crate) mod hipify;
