@@ -65,7 +65,7 @@ fn row<'a>(text: &'a str, first: &str) -> &'a str {
 fn help_shows_examples_of_every_command() {
     let help = run(&mut ferrocm(&["--help"]));
     assert_eq!(help.code, Some(0), "{}", help.err);
-    for command in ["setup", "doctor", "devices", "hipify"] {
+    for command in ["setup", "doctor", "devices", "hipify", "bench"] {
         assert!(help.out.contains(&format!("\n  {command} ")), "{command} in {}", help.out);
         let help = run(&mut ferrocm(&[command, "--help"]));
         assert_eq!(help.code, Some(0));
@@ -88,6 +88,13 @@ fn a_malformed_command_line_is_told_and_ends_with_2() {
         (&["devices", "--frobnicate"], "unexpected argument '--frobnicate'"),
         (&["doctor", "extra"], "unexpected argument 'extra'"),
         (&["hipify"], "<FILE|DIR>"),
+        (&["bench", "extract"], "<LOG>"),
+        (
+            &["bench", "extract", "--format", "x", "a.log"],
+            "`x` is no format; there are primus, megatron, nemo,",
+        ),
+        (&["bench", "extract", "--warmup", "some", "a.log"], "expected a number of steps or `auto`"),
+        (&["bench", "extract", "--gpus", "0", "a.log"], "0 is not in 1.."),
         (&["hipify", "--check", "--in-place", "a.cu"], "cannot be used with"),
         (&["devices", "--device", "vgpu:gfx1100?cu=4"], "`cu` is not a parameter; expected `cus`"),
         (&["devices", "--device", "gpu"], "expected `auto`, `amdgpu`, `cuda` or `vgpu`"),
@@ -387,4 +394,101 @@ fn setup_without_a_mirror_names_what_it_read() {
         assert!(ran.err.contains("no apt source serves") && ran.err.contains("no-apt"), "{}", ran.err);
     }
     assert_eq!(names(&empty.path("cache")), [""; 0]);
+}
+
+/// A log of MaxText: four steps, the last of which has no loss.
+const LOG: &str = "Num_devices: 8\nConfig param global_batch_size_to_train_on: 16\nConfig param max_target_length: 2048\n\
+    completed step: 0, seconds: 20.000, TFLOP/s/device: 10.000, Tokens/s/device: 204.800, total_weights: 32768, loss: 12.000\n\
+    completed step: 1, seconds: 2.000, TFLOP/s/device: 100.000, Tokens/s/device: 2048.000, total_weights: 32768, loss: 11.900\n\
+    completed step: 2, seconds: 2.000, TFLOP/s/device: 100.000, Tokens/s/device: 2048.000, total_weights: 32768, loss: 11.800\n\
+    completed step: 3, seconds: 2.000, TFLOP/s/device: 100.000, Tokens/s/device: 2048.000, total_weights: 32768, loss: nan\n";
+
+#[test]
+fn bench_extract_prints_a_table_json_and_the_seed_format() {
+    let folder = tempfile::tempdir().expect("folder");
+    let log = folder.path().join("train_llama3_8b.log");
+    fs::write(&log, LOG).expect("write");
+    let path = log.to_str().expect("UTF-8");
+
+    let ran = run(&mut ferrocm(&["bench", "extract", path, "--ignored"]));
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{}", ran.out);
+    for line in [
+        "  format           maxtext (4 of 7 lines are about steps)",
+        "  GPUs             8 × unknown",
+        "  training         16 sequences a step, 2048 tokens a sequence",
+        "  steps            4, 26.000 s, without warm-up: first 1",
+        "  step time        mean 2.0000 s (95 %: 2.0000 to 2.0000), median 2.0000 s",
+        "  throughput       16384.0 tokens/s, 2048.0 tokens/s/GPU, 100.0 TFLOP/s/GPU",
+        "  loss             12 to 11.8",
+        "  finding          1 of 4 losses are missing or no finite numbers [loss-is-no-number]",
+        "  ignored          line 7: loss is not finite: `nan`",
+    ] {
+        assert!(ran.out.lines().any(|found| found == line), "{line:?} in {}", ran.out);
+    }
+
+    let ran =
+        run(&mut ferrocm(&["bench", "extract", "--json", "--warmup", "2", "--model", "llama3_8b", path]));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let record = json(&ran.out);
+    assert_eq!(record["step_times"], serde_json::json!([20.0, 2.0, 2.0, 2.0]));
+    assert_eq!(record["loss_values"], serde_json::json!([12.0, 11.9, 11.8, null]));
+    assert_eq!(
+        (&record["performance_metrics"]["warmup_rule"], &record["model_info"]["name"]),
+        (&"first 2".into(), &"llama3_8b".into())
+    );
+
+    let ran = run(&mut ferrocm(&["bench", "extract", "--seed-format", path]));
+    assert!(ran.out.contains("\"raw_step_times\": [\n    20.000,\n    2.000,"), "{}", ran.out);
+
+    // The newest log of a folder, into a file.
+    let output = folder.path().join("record.json");
+    let arguments =
+        ["bench", "extract", folder.path().to_str().expect("UTF-8"), "--model", "llama-3-8b", "--output"];
+    let ran = run(ferrocm(&arguments).arg(&output));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(json(&fs::read_to_string(&output).expect("written"))["source"], "maxtext_log_extraction");
+}
+
+#[test]
+fn bench_extract_reads_several_logs_and_standard_input() {
+    let folder = tempfile::tempdir().expect("folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (first, second, bad) = (at("a.log"), at("b.log"), at("c.log"));
+    fs::write(&first, LOG).expect("write");
+    fs::write(&second, LOG.replace("seconds: 2.000", "seconds: 4.000")).expect("write");
+    fs::write(&bad, "nothing\n").expect("write");
+
+    let ran = run(&mut ferrocm(&["bench", "extract", "--json", &first, &second]));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(json(&ran.out)[1]["step_times"], serde_json::json!([20.0, 4.0, 4.0, 4.0]));
+    let ran = run(&mut ferrocm(&["bench", "extract", "--json", "--one-run", &first, &second]));
+    assert_eq!(json(&ran.out)["step_times"], serde_json::json!([20.0, 4.0, 4.0, 4.0]));
+
+    let records = at("records");
+    fs::create_dir(&records).expect("folder");
+    let ran = run(&mut ferrocm(&["bench", "extract", &first, &second, "--output", &records]));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let written = fs::read_to_string(folder.path().join("records/b.json")).expect("written");
+    assert_eq!(json(&written)["performance_metrics"]["avg_step_time_seconds"], 4.0);
+
+    // What failed is told; the others are printed.
+    let ran = run(&mut ferrocm(&["bench", "extract", &first, &bad, &at("none.log")]));
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    assert!(ran.out.contains("a.log\n  format           maxtext"), "{}", ran.out);
+    for told in ["none of 1 lines is about a step of training", "cannot read ", "none.log"] {
+        assert!(ran.err.contains(told), "{told} in {}", ran.err);
+    }
+
+    let mut child = ferrocm(&["bench", "extract", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), LOG.as_bytes()).expect("write");
+    let output = child.wait_with_output().expect("ends");
+    let out = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(output.status.success() && out.starts_with("-\n  format           maxtext"), "{out}");
+    let ran = run(&mut ferrocm(&["bench", "extract", "-", &first]));
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.err.contains("standard input (-) is read alone"), "{}", ran.err);
 }

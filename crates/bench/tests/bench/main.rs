@@ -6,5 +6,6 @@ mod damage;
 mod formats;
 mod property;
 mod real;
+mod schema;
 mod seed;
 mod speed;

@@ -9,7 +9,7 @@ use bench::statistics::{self, Interval};
 use bench::{Record, Statistics, check};
 use serde_json::Value;
 
-const FILES: [&str; 4] = [
+pub(crate) const FILES: [&str; 4] = [
     "benchmark_cuda_llama.json",
     "benchmark_rocm_llama.json",
     "train_amd_prim_llama.json",
