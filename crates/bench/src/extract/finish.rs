@@ -18,7 +18,7 @@ use super::formats::SPECS;
 pub(super) fn finish(mut collected: Collected, options: &Options) -> Result<Extraction, ExtractError> {
     let place =
         best(&collected).ok_or(ExtractError::NoSteps { lines: collected.lines, format: options.format })?;
-    let others: Vec<Finding> = (0..SPECS.len())
+    let mut others: Vec<Finding> = (0..SPECS.len())
         .filter(|other| *other != place && collected.steps[*other].timed > 0)
         .map(|other| {
             let text = format!(
@@ -29,6 +29,12 @@ pub(super) fn finish(mut collected: Collected, options: &Options) -> Result<Extr
             remark("several-formats", text)
         })
         .collect();
+    for error in &collected.cut {
+        others.push(remark(
+            "log-cut",
+            format!("the compressed log ends in the middle ({error}); what is before that is read"),
+        ));
+    }
     let mut steps = std::mem::take(&mut collected.steps[place]);
     let summary = std::mem::take(&mut collected.summaries[place]);
     let mut notes = std::mem::take(&mut collected.notes[place]);

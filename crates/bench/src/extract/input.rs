@@ -179,7 +179,6 @@ pub(super) fn open(path: &Path) -> io::Result<File> {
 mod tests {
     use super::*;
 
-    /// `hello\n` twice, as Python's gzip, lzma and bz2 and the zstd program compress it.
     #[test]
     fn all_compressions_are_known_by_their_first_bytes() {
         let text = b"iteration 1\n".repeat(3);
@@ -208,6 +207,24 @@ mod tests {
         let mut output = Vec::new();
         decompressed(&b"BZ"[..], &AtomicU64::new(0)).expect("opens").read_to_end(&mut output).expect("plain");
         assert_eq!(output, b"BZ");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn damaged_data_is_an_error_or_text(which in 0..4_usize, changes in proptest::collection::vec((0..200_usize, 0..=255_u8), 1..4)) {
+            let mut bytes = bytes_of([GZIP, XZ, BZIP2, ZSTD][which]);
+            for (at, byte) in changes {
+                let at = at % bytes.len();
+                bytes[at] = byte;
+            }
+            if let Ok(text) = decompressed(&bytes[..], &AtomicU64::new(0)) {
+                let _ = io::copy(&mut text.take(1 << 20), &mut io::sink());
+            }
+        }
+    }
+
+    fn bytes_of(hex: &str) -> Vec<u8> {
+        (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hex")).collect()
     }
 
     const GZIP: &str = "1f8b0800000000000203cb2c492d4a2cc9cccf5330e4cac4c10600deb7d7cf24000000";

@@ -34,6 +34,8 @@ pub(super) struct Collected {
     pub(super) last_prefix: [Vec<u8>; SPECS.len()],
     pub(super) lines: u64,
     pub(super) bytes: u64,
+    /// Where compressed logs end in the middle, and what the decoder says.
+    pub(super) cut: Vec<String>,
 }
 
 impl Collected {
@@ -56,6 +58,7 @@ impl Collected {
         self.world = other.world.max(self.world);
         self.lines += other.lines;
         self.bytes += other.bytes;
+        self.cut.extend(other.cut);
     }
 }
 
@@ -125,6 +128,7 @@ impl<'o> Scanner<'o> {
             last_prefix: Default::default(),
             lines: 0,
             bytes: 0,
+            cut: Vec::new(),
         };
         Scanner { options, searcher: Searcher::new(options), collected, buffer: Vec::new() }
     }
@@ -146,6 +150,11 @@ impl<'o> Scanner<'o> {
             let read = match log.read(&mut chunk[filled..]) {
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // A program that was killed leaves compressed data without its end. What is there counts, and a finding tells.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && self.collected.bytes > 0 => {
+                    self.collected.cut.push(error.to_string());
+                    break;
+                }
                 Err(error) => return Err(error),
             };
             if read == 0 {

@@ -25,11 +25,10 @@ pub(super) struct Steps {
     /// Where numbers of steps went back: the line, from which step, to which.
     pub(super) resumed: Vec<(u64, u64, u64)>,
     /// How often a value ended its line, by field and decimals; and how often none did.
-    endings: HashMap<Option<(u8, u8)>, u64>,
+    endings: Vec<(Option<(u8, u8)>, u64)>,
     /// The last step of each rank, and how many times it began.
     last_of_rank: HashMap<Option<u32>, (u64, u32)>,
     attempts: u32,
-    pub(super) ranks: std::collections::BTreeSet<u32>,
 }
 
 /// One step.
@@ -54,8 +53,7 @@ impl Steps {
         self.lines += 1;
         self.timed += u64::from(timed);
         self.measured += u64::from(row.get(Field::Seconds).is_some());
-        self.ranks.extend(row.rank);
-        *self.endings.entry(row.last.map(|(field, decimals)| (field as u8, decimals))).or_default() += 1;
+        self.count_ending(row.last.map(|(field, decimals)| (field as u8, decimals)), 1);
         let next = self.rows.last().map_or(0, |step| step.number.saturating_add(1));
         let number = row.step.unwrap_or_else(|| {
             self.unnumbered += 1;
@@ -84,6 +82,14 @@ impl Steps {
         }
     }
 
+    /// There are a handful of endings, so that a list is faster than a map.
+    fn count_ending(&mut self, ending: Option<(u8, u8)>, count: u64) {
+        match self.endings.iter_mut().find(|(known, _)| *known == ending) {
+            Some((_, known)) => *known += count,
+            None => self.endings.push((ending, count)),
+        }
+    }
+
     /// Which attempt at a step a line is about. A rank whose numbers go back was resumed, and what it then writes replaces what there was.
     /// Without a rank, lines of several ranks look the same: those that are at most two steps late and have the loss of the step are theirs.
     /// `is_other` says whether the step's line so far has another loss.
@@ -108,7 +114,7 @@ impl Steps {
         let usual = self
             .endings
             .iter()
-            .max_by_key(|(ending, count)| (**count, **ending))
+            .max_by_key(|(ending, count)| (*count, *ending))
             .and_then(|(ending, _)| *ending);
         let mut removed = Vec::new();
         for step in &mut self.rows {
@@ -148,9 +154,8 @@ impl Steps {
             other.rows.first().zip(self.rows.last()).is_none_or(|(first, last)| first.number > last.number);
         let (lines, timed, unnumbered) = (other.lines, other.timed, other.unnumbered);
         self.measured += other.measured;
-        self.ranks.extend(other.ranks);
         for (ending, count) in other.endings {
-            *self.endings.entry(ending).or_default() += count;
+            self.count_ending(ending, count);
         }
         self.resumed.extend(other.resumed);
         self.duplicates += other.duplicates;

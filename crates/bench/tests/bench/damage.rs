@@ -114,3 +114,19 @@ fn other_bytes_and_long_lines_do_no_harm() {
     assert_eq!(extraction.record.step_times, [9.0, 2.0, 2.0]);
     assert_eq!((extraction.lines, extraction.bytes), (5, log.len() as u64));
 }
+
+#[test]
+fn a_compressed_log_that_was_cut_is_read_as_far_as_it_goes() {
+    let log: String =
+        (1..=2000).map(|step| megatron(step, 2000.0 + (step * 7919 % 997) as f64 / 10.0, 5.0)).collect();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut encoder, log.as_bytes()).expect("write");
+    let bytes = encoder.finish().expect("ends");
+    let whole = extract::from_reader(&bytes[..], &Options::default()).expect("a record").record;
+    assert_eq!((whole.step_times.len(), kinds(&whole).contains(&"log-cut")), (2000, false));
+    let cut = extract::from_reader(&bytes[..bytes.len() / 2], &Options::default()).expect("a record").record;
+    assert!((500..1500).contains(&cut.step_times.len()), "{} steps", cut.step_times.len());
+    assert_eq!(cut.step_times[..], whole.step_times[..cut.step_times.len()]);
+    assert!(kinds(&cut).contains(&"log-cut"), "{:?}", cut.findings);
+    extract::from_reader(&bytes[..5], &Options::default()).expect_err("nothing");
+}
