@@ -160,7 +160,8 @@ fn check_times(record: &Record, statistics: &Statistics, times: &Times, findings
         let (kind, text) = if difference > 0.0 {
             let share = 100.0 * difference / stated;
             let text = format!(
-                "total_time_seconds states {stated} s and the steps sum to {} s: {} s ({share:.2} %) are not in steps, as in a run's wall clock",
+                "total_time_seconds states {stated} s and the steps sum to {} s: {} s ({share:.2} %) are not in steps, as in a run's \
+                     wall clock",
                 figure(sum),
                 figure(difference)
             );
@@ -349,7 +350,8 @@ fn check_parallelism(record: &Record, findings: &mut Vec<Finding>) {
         let derived = replicas as f64 * accumulated as f64 * micro as f64;
         if derived != stated as f64 {
             let text = format!(
-                "global_batch_size states {stated}, and a micro-batch of {micro} × {accumulated} accumulated × {replicas} replicas is {derived}"
+                "global_batch_size states {stated}, and a micro-batch of {micro} × {accumulated} accumulated × {replicas} replicas is \
+                     {derived}"
             );
             findings.push(finding("batch-contradicts-parallelism", stated as f64, derived, text));
         }
@@ -423,7 +425,8 @@ fn check_flops(record: &Record, findings: &mut Vec<Finding>) {
         let derived = 6.0 * parameters * tokens / 1e12;
         if derived > 0.0 && !(0.5..=2.0).contains(&(stated / derived)) {
             let text = format!(
-                "tflops_per_gpu states {stated}, and 6 × {parameters} parameters × {tokens} tokens per second is {} TFLOP/s: more than twice apart",
+                "tflops_per_gpu states {stated}, and 6 × {parameters} parameters × {tokens} tokens per second is {} TFLOP/s: more than \
+                     twice apart",
                 figure(derived)
             );
             findings.push(finding("tflops-contradict-tokens", stated, derived, text));

@@ -281,8 +281,8 @@ pub fn from_path(path: impl AsRef<Path>, options: &Options) -> Result<Extraction
     finish::finish(collected, options)
 }
 
-/// Reads logs of several runs, as many at once as the machine has processors. The results are in the order of the paths. Bytes are counted as
-/// they are read, before they are decompressed.
+/// Reads logs of several runs, as many at once as the machine has processors. The results are in the order of the paths. Bytes are counted
+/// as they are read, before they are decompressed.
 pub fn from_paths(
     paths: &[PathBuf],
     options: &Options,
@@ -291,8 +291,8 @@ pub fn from_paths(
     in_parallel(paths, |path| finish::finish(scan_file(path, options, read)?, options))
 }
 
-/// Reads logs of one run: those of its ranks, or its parts one after the other. Lines about one step are of several ranks, whatever the lines
-/// say; numbers of steps that go on are those of the next part.
+/// Reads logs of one run: those of its ranks, or its parts one after the other. Lines about one step are of several ranks, whatever the
+/// lines say; numbers of steps that go on are those of the next part.
 ///
 /// # Errors
 /// The first log's, in the order of the paths, that gives one; [`ExtractError::NoSteps`] of all together.

@@ -6,7 +6,8 @@
 //! # The confidence interval
 //! The times of consecutive steps depend on each other: a GPU that is hot stays hot. An interval from the plain standard error is then
 //! too narrow. [`mean_interval`] therefore takes the means of 20 batches of consecutive steps, which hardly depend on each other, and
-//! Student's t distribution with 19 degrees of freedom (the method of batch means). With fewer than 40 steps, every step is a batch of its own.
+//! Student's t distribution with 19 degrees of freedom (the method of batch means). With fewer than 40 steps, every step is a batch of its
+//! own.
 
 mod steady;
 mod student;

@@ -6,7 +6,8 @@ use super::*;
 fn sound() -> serde_json::Value {
     json!({
         "platform": "amd",
-        "gpu_info": {"device_count": 8, "device_name": "AMD Instinct MI300X", "gpu_cores": 19456, "compute_units": 304, "total_memory_gb": 206.1},
+        "gpu_info": {"device_count": 8, "device_name": "AMD Instinct MI300X", "gpu_cores": 19456, "compute_units": 304,
+            "total_memory_gb": 206.1},
         "parallelism_config": {"strategy_name": "TP2_PP2", "tensor_model_parallel_size": 2, "pipeline_model_parallel_size": 2,
             "data_parallel_size": 2, "gradient_accumulation_steps": 8},
         "training_config": {"global_batch_size": 16, "micro_batch_size": 1, "sequence_length": 4096, "num_gpus": 8},

@@ -331,8 +331,8 @@ impl Run<'_> {
             if interval > 1 {
                 performance.other.insert("steps_per_row".to_owned(), Value::from(interval));
                 let text = format!(
-                    "the log has one line for every {interval} steps: each time is the mean of {interval}, so the shortest, the longest and the \
-                     spread are those of means"
+                    "the log has one line for every {interval} steps: each time is the mean of {interval}, so the shortest, the longest \
+                     and the spread are those of means"
                 );
                 self.findings.push(finding(
                     "step-times-averaged",

@@ -66,8 +66,8 @@ fn ends_number(rest: &[u8]) -> bool {
     })
 }
 
-/// A printed number divided by a power of ten or another factor. Powers of ten move the point of what was printed, so that 6046.6 ms are 6.0466 s
-/// to the last bit, as the program meant it; a quotient of the rounded number may be one bit off.
+/// A printed number divided by a power of ten or another factor. Powers of ten move the point of what was printed, so that 6046.6 ms are
+/// 6.0466 s to the last bit, as the program meant it; a quotient of the rounded number may be one bit off.
 pub(super) fn scaled(value: f64, printed: &[u8], per: f64) -> f64 {
     let exponent: &[u8] = match per {
         1.0 => return value,
@@ -94,7 +94,8 @@ fn decimals(text: &[u8], rest: &[u8]) -> u8 {
 }
 
 impl Found<'_> {
-    /// Reads a value into a field, divided by how many of the program's units are one of the field's, and gives the text behind it. A value that is none is counted and left out.
+    /// Reads a value into a field, divided by how many of the program's units are one of the field's, and gives the text behind it. A value
+    /// that is none is counted and left out.
     fn take<'t>(
         &mut self,
         field: Field,

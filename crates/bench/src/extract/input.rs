@@ -22,8 +22,8 @@ impl<R: Read> Read for Counting<'_, R> {
     }
 }
 
-/// A log's text: gzip, zstd, xz and bzip2 are known by their first bytes, whatever the file is called, and decompressed while they are read.
-/// Each may hold several streams, one after the other. `read` counts bytes before they are decompressed.
+/// A log's text: gzip, zstd, xz and bzip2 are known by their first bytes, whatever the file is called, and decompressed while they are
+/// read. Each may hold several streams, one after the other. `read` counts bytes before they are decompressed.
 ///
 /// # Errors
 /// What reading the first bytes gives; bad data later is an error of the returned reader.
@@ -115,8 +115,8 @@ const DEPTH: usize = 6;
 
 /// The newest log in a folder and those below it whose name says that it is of a model.
 ///
-/// Logs are files that end with `.log`, `.out`, `.txt`, `.err` or `.stdout`, or with one of these and `.gz`, `.zst`, `.xz` or `.bz2`. A name
-/// fits a model if it has the model's letters and digits in order, whatever stands between words: `llama3_8b` fits
+/// Logs are files that end with `.log`, `.out`, `.txt`, `.err` or `.stdout`, or with one of these and `.gz`, `.zst`, `.xz` or `.bz2`. A
+/// name fits a model if it has the model's letters and digits in order, whatever stands between words: `llama3_8b` fits
 /// `train-Llama-3-8B.2025.log`. The names of the folders below the given one count as well. Symbolic links are not followed.
 ///
 /// # Errors
@@ -228,8 +228,12 @@ mod tests {
     }
 
     const GZIP: &str = "1f8b0800000000000203cb2c492d4a2cc9cccf5330e4cac4c10600deb7d7cf24000000";
-    const XZ: &str = "fd377a585a000004e6d6b4460200210116000000742fe5a3e0002300135d00349d08cee04076d228942fd384f05673d68000000003e3faa4e786ca5400012f249769990e1fb6f37d010000000004595a";
-    const BZIP2: &str = "425a68393141592653591cce919f00000a598000104000200022219400200022bfd52036a10030cbad2d30e222291f1772453850901cce919f";
+    const XZ: &str = "\
+        fd377a585a000004e6d6b4460200210116000000742fe5a3e0002300135d00349d08cee04076d228942fd384f05673d68000000003e3fa\
+        a4e786ca5400012f249769990e1fb6f37d010000000004595a";
+    const BZIP2: &str = "\
+        425a68393141592653591cce919f00000a598000104000200022219400200022bfd52036a10030cbad2d30e222291f1772453850901cce\
+        919f";
     const ZSTD: &str = "28b52ffd045895000060697465726174696f6e20310a0100074b124ae50fc4";
 
     #[test]

@@ -127,7 +127,8 @@ const KEYS: &[(&str, Setting)] = &[
     ("padded_vocab_size Vp", Setting::Vocabulary),
 ];
 
-/// Texts of which each line about the configuration has at least one. They are few and have four bytes at least, which the search is fast with.
+/// Texts of which each line about the configuration has at least one. They are few and have four bytes at least, which the search is fast
+/// with.
 pub(super) const NEEDLES: &[&str] = &[
     "....",
     "seq_len",

@@ -91,7 +91,8 @@ impl Steps {
     }
 
     /// Which attempt at a step a line is about. A rank whose numbers go back was resumed, and what it then writes replaces what there was.
-    /// Without a rank, lines of several ranks look the same: those that are at most two steps late and have the loss of the step are theirs.
+    /// Without a rank, lines of several ranks look the same: those that are at most two steps late and have the loss of the step are
+    /// theirs.
     /// `is_other` says whether the step's line so far has another loss.
     fn attempt(&mut self, number: u64, rank: Option<u32>, is_other: bool, line: u64) -> u32 {
         let first = !self.last_of_rank.contains_key(&rank);
@@ -140,8 +141,8 @@ impl Steps {
         usual.filter(|_| self.rows.len() > 2).map_or(1, |(interval, _)| interval.max(1))
     }
 
-    /// Steps that a row stands for, by its place. The first line of a log often is of the first step alone, and where a line is missing, its
-    /// steps are, too.
+    /// Steps that a row stands for, by its place. The first line of a log often is of the first step alone, and where a line is missing,
+    /// its steps are, too.
     pub(super) fn span(&self, place: usize, interval: u64) -> u64 {
         let number = self.rows[place].number;
         let before = place.checked_sub(1).map_or(0, |before| self.rows[before].number);

@@ -175,8 +175,8 @@ pub(super) fn whole(text: &[u8]) -> Option<(u64, &[u8])> {
     Some((value, &text[digits..]))
 }
 
-/// Bytes of a unit of memory at the beginning of a text, and the text behind it. `GB` is 10⁹ bytes here; programs that write it for 2³⁰ bytes
-/// are known to the formats.
+/// Bytes of a unit of memory at the beginning of a text, and the text behind it. `GB` is 10⁹ bytes here; programs that write it for 2³⁰
+/// bytes are known to the formats.
 pub(super) fn unit(text: &[u8]) -> Option<(f64, &[u8])> {
     let text = text.trim_ascii_start();
     let units: [(&[u8], f64); 10] = [
@@ -207,6 +207,10 @@ pub(super) fn rank(prefix: &[u8]) -> Option<(u32, Option<u32>)> {
             .into_iter()
             .find(|word| prefix[at..].starts_with(word));
         let Some(word) = word else { continue };
+        // `default` is a word of other texts, too.
+        if *word == b"default"[..] && !prefix[..at].ends_with(b"[") {
+            continue;
+        }
         let after = &prefix[at + word.len()..];
         let separators =
             after.iter().take_while(|byte| matches!(byte, b' ' | b'-' | b':' | b'=' | b'_')).count();
@@ -355,6 +359,7 @@ mod tests {
             ("09:12:08 ", None),
             ("[2024-03-07 15:27:02,646] [INFO] ", None),
             ("ranking 7", None),
+            ("default: 8 workers", None),
             ("rank 99999999999", None),
         ] {
             assert_eq!(rank(prefix.as_bytes()), expected, "{prefix}");

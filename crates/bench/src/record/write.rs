@@ -14,8 +14,8 @@ pub enum Shape {
     /// Every field, under `step_times`; numbers have all their digits.
     #[default]
     Full,
-    /// What the seed benchmarks write, under `raw_step_times`: their keys in their order, numbers with three decimals and the throughput per
-    /// core with six. Losses, learning rates, parallelism, measurements and findings have no place in it.
+    /// What the seed benchmarks write, under `raw_step_times`: their keys in their order, numbers with three decimals and the throughput
+    /// per core with six. Losses, learning rates, parallelism, measurements and findings have no place in it.
     Seed,
 }
 

@@ -8,9 +8,9 @@ const RUN: usize = 5;
 /// Steps before the times become steady: the change-point between warm-up and the rest.
 ///
 /// The steady level is the median of the second half, and its spread the median distance from it (× 1.4826, which makes it a standard
-/// deviation if the times are normal). A step is slow if it is above the level by more than five such deviations and more than a tenth of the
-/// level. Warm-up ends where five steps in a row are not slow (half of all steps, if there are fewer than ten). Neither a slow step later
-/// nor a slow drift moves that place, as they would move one from means or least squares.
+/// deviation if the times are normal). A step is slow if it is above the level by more than five such deviations and more than a tenth of
+/// the level. Warm-up ends where five steps in a row are not slow (half of all steps, if there are fewer than ten). Neither a slow step
+/// later nor a slow drift moves that place, as they would move one from means or least squares.
 ///
 /// Never more than half of the steps: if they do not become steady there, the answer is `None`.
 #[must_use]

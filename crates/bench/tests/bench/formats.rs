@@ -20,7 +20,8 @@ pub(crate) fn kinds(record: &Record) -> Vec<&str> {
 /// A line of Megatron-LM.
 pub(crate) fn megatron(step: u64, milliseconds: f64, loss: f64) -> String {
     format!(
-        " [2026-03-02 10:00:00] iteration {step:8}/     100 | consumed samples: {:12} | elapsed time per iteration (ms): {milliseconds:.1} | \
+        " [2026-03-02 10:00:00] iteration {step:8}/     100 | consumed samples: {:12} | elapsed time per iteration (ms): \
+             {milliseconds:.1} | \
          throughput per GPU (TFLOP/s/GPU): 400.0 | learning rate: 1.500000E-04 | global batch size:    16 | lm loss: {loss:.6E} | \
          loss scale: 1.0 | grad norm: 0.500 | number of skipped iterations:   0 | number of nan iterations:   0 |\n",
         step * 16
@@ -46,7 +47,8 @@ fn megatron_with_its_arguments_gives_a_whole_record() {
         .to_owned();
     log += &megatron(1, 9000.0, 11.0);
     log += "[Rank 0] (after 1 iterations) memory (MB) | allocated: 20000.0 | max allocated: 30000.0 | reserved: 31000.0 | max reserved: \
-            32000.0[Rank 4] (after 1 iterations) memory (MB) | allocated: 20000.5 | max allocated: 30500.0 | reserved: 31000.0 | max reserved: 31500.0\n";
+            32000.0[Rank 4] (after 1 iterations) memory (MB) | allocated: 20000.5 | max allocated: 30500.0 | reserved: 31000.0 | max \
+                 reserved: 31500.0\n";
     log += &megatron(2, 2000.0, 10.5);
     log += &megatron(3, 2100.0, 10.0);
     log += " validation loss at iteration 3 | lm loss value: 9.5E+00 | lm loss PPL: 1.3E+04 |\n";
@@ -165,11 +167,14 @@ fn tokens_that_contradict_the_batch_are_a_finding_with_both_figures() {
 fn nemo_2_and_the_bars_of_nemo_1() {
     let log = "0: GLOBAL_RANK: 0, MEMBER: 1/8\n\
         0: Training epoch 0, iteration 0/2 | lr: 1e-06 | global_batch_size: 32 | global_step: 0 | max_memory_reserved: 50000000000 | \
-        max_memory_allocated: 40000000000 | reduced_train_loss: 11.5 | train_step_timing in s: 9.5 | TFLOPS_per_GPU: 1.5e+02 | consumed_samples: 32\n\
+        max_memory_allocated: 40000000000 | reduced_train_loss: 11.5 | train_step_timing in s: 9.5 | TFLOPS_per_GPU: 1.5e+02 | \
+             consumed_samples: 32\n\
         0: Training epoch 0, iteration 1/2 | lr: 2e-06 | global_batch_size: 32 | global_step: 1 | max_memory_reserved: 51000000000 | \
-        max_memory_allocated: 41000000000 | reduced_train_loss: 11.25 | train_step_timing in s: 2.5 | TFLOPS_per_GPU: 5e+02 | consumed_samples: 64\n\
+        max_memory_allocated: 41000000000 | reduced_train_loss: 11.25 | train_step_timing in s: 2.5 | TFLOPS_per_GPU: 5e+02 | \
+             consumed_samples: 64\n\
         0: Training epoch 0, iteration 2/2 | lr: 3e-06 | global_batch_size: 32 | global_step: 2 | max_memory_reserved: 51000000000 | \
-        max_memory_allocated: 41000000000 | reduced_train_loss: 11 | train_step_timing in s: 2.5 | TFLOPS_per_GPU: 5e+02 | consumed_samples: 96\n";
+        max_memory_allocated: 41000000000 | reduced_train_loss: 11 | train_step_timing in s: 2.5 | TFLOPS_per_GPU: 5e+02 | \
+             consumed_samples: 96\n";
     let extraction = read(log);
     assert_eq!((extraction.format, extraction.ignored_count), (Format::Nemo, 0));
     let record = extraction.record;
@@ -184,7 +189,8 @@ fn nemo_2_and_the_bars_of_nemo_1() {
 
     let bars = "Epoch 0: :  33%|███▎      | 1/3 [00:09<00:18, v_num=, reduced_train_loss=11.50, global_step=0.000, consumed_samples=32.00, \
         train_step_timing in s=9.500]\rEpoch 0: :  67%|██████▋   | 2/3 [00:12<00:06, v_num=, reduced_train_loss=11.20, global_step=1.000, \
-        consumed_samples=64.00, train_step_timing in s=2.500]\rEpoch 0: : 100%|██████████| 3/3 [00:14<00:00, v_num=, reduced_train_loss=11.00, \
+        consumed_samples=64.00, train_step_timing in s=2.500]\rEpoch 0: : 100%|██████████| 3/3 [00:14<00:00, v_num=, \
+             reduced_train_loss=11.00, \
         global_step=2.000, consumed_samples=96.00, train_step_timing in s=2.250]\n";
     let extraction = read(bars);
     assert_eq!(
@@ -201,13 +207,16 @@ fn nemo_2_and_the_bars_of_nemo_1() {
 fn torchtitan_has_times_that_follow_and_says_so() {
     let step = |step: u64, tps: &str| {
         format!(
-            "[rank0]:[titan] 2026-03-02 10:00:0{step},500 - root - INFO - \x1b[31mstep: {step:2}  \x1b[32mloss:  7.50000  \x1b[38;2;180;60;0mgrad_norm:  \
+            "[rank0]:[titan] 2026-03-02 10:00:0{step},500 - root - INFO - \x1b[31mstep: {step:2}  \x1b[32mloss:  7.50000  \
+                 \x1b[38;2;180;60;0mgrad_norm:  \
              1.2500  \x1b[36mmemory: 10.00GiB(12.50%)  \x1b[34mtps: {tps}  \x1b[36mtflops: 200.00  \x1b[35mmfu: 20.22%\x1b[39m\n"
         )
     };
     let log = "[rank0]:[titan] 2026-03-02 09:59:00,000 - root - INFO - CUDA capacity: NVIDIA H100 80GB HBM3 with 79.10GiB memory\n\
-        [rank0]:[titan] 2026-03-02 09:59:00,000 - root - INFO - Building device mesh with parallelism: pp=1, dp_replicate=1, dp_shard=8, cp=1, tp=1, ep=1\n\
-        [rank0]:[titan] 2026-03-02 09:59:01,000 - root - INFO - Trainer is initialized with local batch size 8, global batch size 64, gradient \
+        [rank0]:[titan] 2026-03-02 09:59:00,000 - root - INFO - Building device mesh with parallelism: pp=1, dp_replicate=1, \
+             dp_shard=8, cp=1, tp=1, ep=1\n\
+        [rank0]:[titan] 2026-03-02 09:59:01,000 - root - INFO - Trainer is initialized with local batch size 8, global batch size 64, \
+             gradient \
         accumulation steps 1, sequence length 2048, total steps 4 (warmup 2)\n"
         .to_owned()
         + &step(1, "1,024")
@@ -238,10 +247,13 @@ fn torchtitan_has_times_that_follow_and_says_so() {
 fn maxtext_with_its_configuration() {
     let log = "Num_devices: 8, shape (1, 1, 8)\nConfig param global_batch_size_to_train_on: 16\nConfig param max_target_length: 2048\n\
         number parameters: 8.030 billion\n\
-        completed step: 0, seconds: 20.000, TFLOP/s/device: 10.000, Tokens/s/device: 204.800, total_weights: 32768, loss: 12.000, lr: 1.000e-04, grad_norm: 2.500e+00\n\
-        completed step: 1, seconds: 2.000, TFLOP/s/device: 100.000, Tokens/s/device: 2048.000, total_weights: 32768, loss: 11.900, lr: 3.000e-04, \
+        completed step: 0, seconds: 20.000, TFLOP/s/device: 10.000, Tokens/s/device: 204.800, total_weights: 32768, loss: 12.000, lr: \
+             1.000e-04, grad_norm: 2.500e+00\n\
+        completed step: 1, seconds: 2.000, TFLOP/s/device: 100.000, Tokens/s/device: 2048.000, total_weights: 32768, loss: 11.900, lr: \
+             3.000e-04, \
         grad_norm: 1.250e+00\n\
-        completed step: 2, seconds: 2.000, TFLOP/s/device: 100.000, Tokens/s/device: 2048.000, total_weights: 32768, loss: 11.800, lr: 5.000e-04, grad_norm: 1.000e+00\n";
+        completed step: 2, seconds: 2.000, TFLOP/s/device: 100.000, Tokens/s/device: 2048.000, total_weights: 32768, loss: 11.800, lr: \
+             5.000e-04, grad_norm: 1.000e+00\n";
     let record = read(log).record;
     assert_eq!(
         (&record.step_times[..], &record.loss_values[..]),
@@ -259,8 +271,10 @@ fn maxtext_with_its_configuration() {
 fn deepspeed_and_the_lines_of_megatron_in_its_logs() {
     let line = |step: u64, rate: f64| {
         format!(
-            "[2026-03-02 10:00:00,646] [INFO] [logging.py:96:log_dist] [Rank 0] step={step}, skipped=0, lr=[0.0001, 0.0001], mom=[(0.9, 0.999)]\n\
-             [2026-03-02 10:00:00,650] [INFO] [timer.py:260:stop] epoch=0/micro_step={step}/global_step={step}, RunningAvgSamplesPerSec=9.5, \
+            "[2026-03-02 10:00:00,646] [INFO] [logging.py:96:log_dist] [Rank 0] step={step}, skipped=0, lr=[0.0001, 0.0001], mom=[(0.9, \
+                 0.999)]\n\
+             [2026-03-02 10:00:00,650] [INFO] [timer.py:260:stop] epoch=0/micro_step={step}/global_step={step}, \
+                  RunningAvgSamplesPerSec=9.5, \
              CurrSamplesPerSec={rate}, MemAllocated=6.01GB, MaxMemAllocated=19.52GB\n"
         )
     };

@@ -34,7 +34,8 @@ fn schema() -> Value {
 /// A record with a value in every field that the types have.
 fn full() -> Record {
     let mut record = Record::read(
-        br#"{"platform": "amd", "gpu_info": {"device_count": 8, "device_name": "x", "total_memory_gb": 1.5, "gpu_cores": 1, "pytorch_version": "2",
+        br#"{"platform": "amd", "gpu_info": {"device_count": 8, "device_name": "x", "total_memory_gb": 1.5, "gpu_cores": 1,
+            "pytorch_version": "2",
         "software_stack": "rocm", "software_version": "7", "architecture": "gfx942", "compute_units": 1, "clock_mhz": 1.0,
         "power_limit_watts": 1.0, "driver_version": "1"}, "timestamp": "2026-03-02T10:00:00", "source": "x",
         "training_config": {"max_steps": 1, "global_batch_size": 1, "micro_batch_size": 1, "sequence_length": 1, "num_gpus": 1,

@@ -1,5 +1,5 @@
-//! The four result files of the seed benchmarks, which lie beside the checkout and are not part of it. Where they are absent, each test says
-//! that it is skipped.
+//! The four result files of the seed benchmarks, which lie beside the checkout and are not part of it. Where they are absent, each test
+//! says that it is skipped.
 
 use std::fs;
 use std::path::PathBuf;
