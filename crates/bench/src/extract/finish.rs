@@ -22,8 +22,8 @@ pub(super) fn finish(mut collected: Collected, options: &Options) -> Result<Extr
         .filter(|other| *other != place && collected.steps[*other].timed > 0)
         .map(|other| {
             let text = format!(
-                "the log also has {} lines of {} about steps, which are left out; the format can be chosen",
-                collected.steps[other].lines,
+                "the log also has {} of {} about steps, which are left out; the format can be chosen",
+                counted(collected.steps[other].lines, "line"),
                 SPECS[other].format.name()
             );
             remark("several-formats", text)
@@ -482,7 +482,8 @@ impl Run<'_> {
             tell(
                 "values-ignored",
                 format!(
-                    "{ignored} values of the log are malformed, cut or no finite numbers, and were left out"
+                    "left out, because malformed, cut or no finite numbers: {}",
+                    counted(ignored, "value")
                 ),
             );
         }
@@ -499,8 +500,8 @@ impl Run<'_> {
             tell(
                 "several-ranks",
                 format!(
-                    "{} lines are about steps that another rank wrote about: {rule}{differ}",
-                    steps.duplicates
+                    "{} about steps that another rank wrote about: {rule}{differ}",
+                    counted(steps.duplicates, "line")
                 ),
             );
         }
@@ -517,8 +518,8 @@ impl Run<'_> {
             tell(
                 "steps-unnumbered",
                 format!(
-                    "{} lines have no number of their step and are in the order of the log",
-                    steps.unnumbered
+                    "{} without a number of the step, in the order of the log",
+                    counted(steps.unnumbered, "line")
                 ),
             );
         }
@@ -530,7 +531,10 @@ impl Run<'_> {
             .sum();
         // The first line of a log often is of step 1, and the next of the interval's multiple.
         if gaps > 0 && interval == 1 {
-            tell("steps-missing", format!("{gaps} steps between the first and the last have no line"));
+            tell(
+                "steps-missing",
+                format!("between the first and the last, there is no line about {}", counted(gaps, "step")),
+            );
         }
         for change in &self.settings.changes {
             let text = format!(
@@ -572,6 +576,11 @@ fn harmonic_mean(rates: &[f64]) -> Option<f64> {
         return Some(first);
     }
     Some(rates.len() as f64 / rates.iter().map(|rate| 1.0 / rate).sum::<f64>())
+}
+
+/// `1 line`, `2 lines`.
+fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {

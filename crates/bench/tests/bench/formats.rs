@@ -459,7 +459,7 @@ fn ranks_become_one_row_by_the_stated_rule() {
         .text;
     assert_eq!(
         told,
-        "3 lines are about steps that another rank wrote about: of each step, the slowest rank counts"
+        "3 lines about steps that another rank wrote about: of each step, the slowest rank counts"
     );
     assert!(!kinds(&extraction.record).contains(&"resumed"));
     let mean = read_with(&log, &Options { ranks: RankRule::Mean, ..Options::default() });
