@@ -556,7 +556,9 @@ impl Run<'_> {
             .filter_map(|step| Some((step.number, step.row.get(Field::ConsumedSamples)?)))
             .collect();
         let (Some((first, from)), Some((last, to))) = (rows.first(), rows.last()) else { return };
-        if last > first && self.values(Field::GlobalBatch).all(|printed| printed == batch) {
+        // A number that was cut is smaller than the one before.
+        let grows = rows.windows(2).all(|pair| pair[0].1 < pair[1].1);
+        if last > first && grows && self.values(Field::GlobalBatch).all(|printed| printed == batch) {
             let derived = (to - from) / (last - first) as f64;
             if derived != batch {
                 let text = format!(

@@ -154,7 +154,8 @@ impl Found<'_> {
     }
 
     fn ends_line(&mut self, field: Field, text: &[u8], rest: &[u8]) {
-        if rest.trim_ascii_end().is_empty() {
+        // A comma may be the point of a decimal, or part thousands.
+        if matches!(rest.trim_ascii_end(), b"" | b",") {
             self.row.last = Some((field, decimals(text, rest)));
         }
     }

@@ -2,6 +2,7 @@
 
 use bench::extract::{self, Options};
 
+use crate::any_log;
 use crate::formats::{kinds, megatron, read};
 
 #[test]
@@ -129,4 +130,58 @@ fn a_compressed_log_that_was_cut_is_read_as_far_as_it_goes() {
     assert_eq!(cut.step_times[..], whole.step_times[..cut.step_times.len()]);
     assert!(kinds(&cut).contains(&"log-cut"), "{:?}", cut.findings);
     extract::from_reader(&bytes[..5], &Options::default()).expect_err("nothing");
+}
+
+/// A line of each format that prints one for each step, with the number of the step.
+fn lines(step: u64) -> [String; 7] {
+    let text = |line: usize| any_log::LINES[line].lines().next().expect("a line").to_owned() + "\n";
+    [
+        text(0).replace("iteration 126/", &format!("iteration {step}/")),
+        text(2).replace("global_step: 49 ", &format!("global_step: {step} ")),
+        text(3).replace("step:  1 ", &format!("step:  {step} ")),
+        text(4).replace("step: 49,", &format!("step: {step},")),
+        text(5).replace("global_step=199,", &format!("global_step={step},")),
+        text(7).replace("step    1/10", &format!("step    {step}/10")),
+        text(8).replace("iter 100:", &format!("iter {step}:")),
+    ]
+}
+
+#[test]
+fn a_cut_line_of_any_format_has_only_values_of_the_whole_one() {
+    /// All figures of a record.
+    fn figures(log: &str) -> Vec<f64> {
+        let options = Options {
+            global_batch_size: Some(64),
+            sequence_length: Some(2048),
+            gpus: Some(8),
+            ..Options::default()
+        };
+        let record = extract::from_reader(log.as_bytes(), &options)
+            .unwrap_or_else(|error| panic!("{error}: {log}"))
+            .record;
+        let memory = record.memory_metrics.unwrap_or_default();
+        let single = [
+            record.performance_metrics.tokens_per_second_per_gpu,
+            record.performance_metrics.tflops_per_gpu,
+            memory.peak_memory_allocated_gb,
+            memory.peak_memory_reserved_gb,
+            memory.min_memory_allocated_gb,
+            memory.peak_memory_used_gb,
+        ];
+        let series =
+            [record.step_times, record.loss_values, record.learning_rates, record.grad_norms].concat();
+        single.into_iter().flatten().chain(series).filter(|figure| !figure.is_nan()).collect()
+    }
+    for format in 0..7 {
+        let [first, second, third, fourth] = [2, 3, 4, 5].map(|step| lines(step)[format].clone());
+        let whole = figures(&[&*first, &second, &third, &fourth].concat());
+        assert!(whole.len() >= 4, "{whole:?} of {first}");
+        for (cut, _) in second.trim_end().char_indices().skip(1) {
+            let log = [&*first, &second[..cut], "\n", &third, &fourth].concat();
+            for figure in figures(&log) {
+                let known = whole.iter().any(|known| (known - figure).abs() <= 1e-9 * known.abs());
+                assert!(known, "{figure} is none of {whole:?}, of a line that is cut: {}", &second[..cut]);
+            }
+        }
+    }
 }

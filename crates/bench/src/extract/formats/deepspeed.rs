@@ -16,7 +16,6 @@ pub(super) fn parse(line: &[u8], found: &mut Found<'_>) {
         };
         found.step(step);
         found.take(Field::Samples, b"CurrSamplesPerSec", value, Commas::Decimal, 1.0);
-        found.row.last = None;
         for (key, field) in
             [(&b" MemAllocated="[..], Field::Allocated), (b"MaxMemAllocated=", Field::PeakAllocated)]
         {
