@@ -7,6 +7,8 @@
 
 pub mod check;
 pub mod extract;
+pub mod flops;
+pub mod peaks;
 pub mod record;
 pub mod statistics;
 
