@@ -1,10 +1,9 @@
 //! Floating-point operations that training a model takes, from its shape.
 //!
-//! Counted are the products of matrices, as all published rules do: norms, activations, the softmax and the optimizer take less than a
-//! hundredth of the time of a product per operation counted here, and no rule counts them. A multiplication and an addition are two operations.
-//! With `h` the width of the model, `a` heads of queries and `k` heads of keys and values of width `d`, `f` the width of the feed-forward
-//! network, `e` experts that a token visits, `E` experts in all, `V` tokens of the vocabulary, `L` layers and sequences of `s` tokens, one token
-//! takes in the forward pass
+//! Only the products of matrices are counted, as all published rules do; norms, activations, the softmax and the optimizer are not. A
+//! multiplication and an addition are two operations. Let `h` be the width of the model, `a` the heads of queries and `k` those of keys
+//! and values, each `d` wide, `f` the width of the feed-forward network, `e` the experts that a token visits, `E` all experts, `V` the
+//! tokens of the vocabulary, `L` the layers and `s` the tokens of a sequence. One token takes in the forward pass
 //!
 //! | part | operations |
 //! |---|---|
@@ -14,16 +13,16 @@
 //! | choice of experts, in each layer | `2·h·E` |
 //! | logits | `2·h·V` |
 //!
-//! and twice that again in the backward pass, which multiplies each gradient by weights and by inputs. Looking a token up in the embedding is
-//! no product. What is computed a second time to save memory (activation recomputation) is not counted: it is work of the implementation,
-//! not of the model, so that these are the operations of MFU, not of HFU.
+//! and twice that again in the backward pass, which multiplies each gradient by weights and by inputs. Looking a token up in the
+//! embedding is no product. What is computed a second time to save memory (activation recomputation) is not counted: it is work of the implementation,
+//! not of the model, so these are the operations of MFU, not of HFU.
 //!
 //! `c` is a matter of convention ([`Mask`]):
 //!
 //! - [`Mask::Causal`]: a token looks at itself and those before it, `c = (s + 1)/2`. This is the work that has to be done.
 //! - [`Mask::Full`]: `c = s`, as if attention had no mask. PaLM's appendix B (Chowdhery et al. 2022, `6N + 12·L·H·Q·T` per token) and
-//!   Megatron-LM's `num_floating_point_operations` of up to 2024 (Narayanan et al. 2021, equation 3) count so, and so do the TFLOP/s in logs of
-//!   Megatron and Primus.
+//!   Megatron-LM's `num_floating_point_operations` of up to 2024 (Narayanan et al. 2021, equation 3) count so, and so do the TFLOP/s in
+//!   logs of Megatron and Primus.
 //!
 //! The two differ by little at short sequences and by much at long ones, so figures are only comparable by one convention. Attention in a
 //! window of `w` tokens looks at no more than `w`.

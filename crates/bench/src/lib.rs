@@ -7,6 +7,7 @@
 
 pub mod check;
 pub mod extract;
+pub mod compare;
 pub mod flops;
 pub mod peaks;
 pub mod record;

@@ -4,8 +4,8 @@
 //! what remains without it, which is half. A figure that is `None` is one that the document does not give, or gives differently from
 //! another document of the same vendor.
 //!
-//! `f32` is the highest rate of f32 arithmetic, be it that of vectors or of matrices. `f16`, `bf16` and `f8` are those of matrix products that
-//! accumulate in f32, as training does: consumer cards of NVIDIA are twice as fast when they accumulate f16 in f16.
+//! `f32` is the highest rate of f32 arithmetic, be it that of vectors or of matrices. `f16`, `bf16` and `f8` are those of matrix products
+//! that accumulate in f32, as training does: consumer cards of NVIDIA are twice as fast when they accumulate f16 in f16.
 //!
 //! A row is chosen by the device's name, and by architecture, cores and memory where products share a name. Names are compared word by
 //! word, so that `H200` is not found in `GH200`, nor `H100` before `H100 PCIe`.
@@ -529,7 +529,8 @@ mod tests {
     fn peaks_are_compute_units_times_operations_of_a_cycle_times_clock() {
         // The columns of a row: product, clock, then operations per cycle and unit by type. NVIDIA's H100 PCIe and A100 multiply
         // matrices at clocks of their own.
-        const BY_CLOCK: &[(&str, f64, &[(Type, f64)])] = &[
+        type Row = (&'static str, f64, &'static [(Type, f64)]);
+        const BY_CLOCK: &[Row] = &[
             (
                 "MI355X",
                 2400.0,

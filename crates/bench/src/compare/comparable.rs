@@ -1,0 +1,193 @@
+//! What makes runs incomparable: what they were configured with, and where they differ in it.
+
+use serde::Serialize;
+
+use super::run::Run;
+use crate::record::{Parallelism, Record};
+
+/// Something about which runs differ, or about which some say nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// A stable name: `sequence_length`, `precision`.
+    pub kind: &'static str,
+    /// What it is, for people.
+    pub what: &'static str,
+    /// Whether values differ; if not, some runs do not tell theirs.
+    pub differs: bool,
+    /// Each run's label and value; `None` where it does not tell.
+    pub values: Vec<(String, Option<String>)>,
+    /// What follows from it.
+    pub advice: &'static str,
+}
+
+impl Warning {
+    /// One line: `sequence length differs: a 2048, b 8192`.
+    pub fn text(&self) -> String {
+        let values: Vec<String> = self
+            .values
+            .iter()
+            .map(|(label, value)| format!("{label} {}", value.as_deref().unwrap_or("not told")))
+            .collect();
+        let verb = if self.differs { "differs" } else { "is not told by all" };
+        format!("{} {verb}: {}. {}", self.what, values.join(", "), self.advice)
+    }
+}
+
+struct Aspect {
+    kind: &'static str,
+    what: &'static str,
+    /// Whether a run that does not tell is worth a word.
+    needed: bool,
+    advice: &'static str,
+    get: fn(&Record, &Run) -> Option<String>,
+}
+
+fn text(number: Option<u64>) -> Option<String> {
+    number.map(|number| number.to_string())
+}
+
+fn size(record: &Record, get: fn(&Parallelism) -> Option<u64>) -> Option<String> {
+    text(record.parallelism_config.as_ref().and_then(get))
+}
+
+static ASPECTS: &[Aspect] = &[
+    Aspect {
+        kind: "model",
+        what: "the model",
+        needed: false,
+        advice: "Tokens of different models are different work: compare TFLOP/s and MFU.",
+        get: |record, run| {
+            let named = record.model_info.as_ref().and_then(|model| model.name.clone());
+            named.or_else(|| run.shape.as_ref().map(|shape| shape.name.clone()))
+        },
+    },
+    Aspect {
+        kind: "sequence_length",
+        what: "the sequence length",
+        needed: true,
+        advice: "Attention's work for a token grows with the sequence: compare TFLOP/s and MFU instead of tokens/s.",
+        get: |record, _| text(record.training_config.sequence_length),
+    },
+    Aspect {
+        kind: "global_batch_size",
+        what: "the global batch size",
+        needed: true,
+        advice: "A larger batch hides the cost of communication and of the optimizer.",
+        get: |record, _| text(record.training_config.global_batch_size),
+    },
+    Aspect {
+        kind: "micro_batch_size",
+        what: "the micro-batch size",
+        needed: false,
+        advice: "Larger products run nearer to the peak.",
+        get: |record, _| text(record.training_config.micro_batch_size),
+    },
+    Aspect {
+        kind: "precision",
+        what: "the precision",
+        needed: true,
+        advice: "Peaks differ by type; the loss may, too.",
+        get: |record, _| {
+            let precision =
+                record.training_config.precision.as_deref().map(str::trim).filter(|text| !text.is_empty())?;
+            Some(
+                crate::peaks::Type::of_precision(precision)
+                    .map_or_else(|| precision.to_owned(), |kind| kind.to_string()),
+            )
+        },
+    },
+    Aspect {
+        kind: "gpus",
+        what: "the number of GPUs",
+        needed: true,
+        advice: "Compare per GPU, and see the scaling efficiency.",
+        get: |_, run| text(run.gpus),
+    },
+    Aspect {
+        kind: "tensor_parallel",
+        what: "tensor parallelism",
+        needed: false,
+        advice: PARALLEL,
+        get: |record, _| size(record, |sizes| sizes.tensor_model_parallel_size),
+    },
+    Aspect {
+        kind: "pipeline_parallel",
+        what: "pipeline parallelism",
+        needed: false,
+        advice: PARALLEL,
+        get: |record, _| size(record, |sizes| sizes.pipeline_model_parallel_size),
+    },
+    Aspect {
+        kind: "data_parallel",
+        what: "data parallelism",
+        needed: false,
+        advice: PARALLEL,
+        get: |record, _| size(record, |sizes| sizes.data_parallel_size),
+    },
+    Aspect {
+        kind: "context_parallel",
+        what: "context parallelism",
+        needed: false,
+        advice: PARALLEL,
+        get: |record, _| size(record, |sizes| sizes.context_parallel_size),
+    },
+    Aspect {
+        kind: "expert_parallel",
+        what: "expert parallelism",
+        needed: false,
+        advice: PARALLEL,
+        get: |record, _| size(record, |sizes| sizes.expert_model_parallel_size),
+    },
+    Aspect {
+        kind: "gradient_accumulation",
+        what: "gradient accumulation",
+        needed: false,
+        advice: "Fewer, larger micro-batches leave less of a pipeline empty.",
+        get: |record, _| size(record, |sizes| sizes.gradient_accumulation_steps),
+    },
+    Aspect {
+        kind: "warmup_rule",
+        what: "the rule for warm-up",
+        needed: false,
+        advice: "Steps that one run counts and another does not are part of the difference.",
+        get: |_, run| (run.steps.recorded > 0).then(|| run.steps.warmup_rule.clone()),
+    },
+    Aspect {
+        kind: "steps",
+        what: "how many steps count",
+        needed: false,
+        advice: "A short run has not met what slows a long one: checkpoints, heat, a busy network.",
+        // Only the order of magnitude matters.
+        get: |_, run| {
+            let steps = run.steps.seconds.len();
+            (steps > 0).then(|| match steps {
+                0..30 => "fewer than 30".to_owned(),
+                30..300 => "30 to 299".to_owned(),
+                _ => "300 or more".to_owned(),
+            })
+        },
+    },
+];
+
+const PARALLEL: &str = "The GPUs exchange different data, and hold different parts of the model.";
+
+/// Where runs differ in what they were configured with.
+pub(super) fn warnings(records: &[(&Record, &Run)]) -> Vec<Warning> {
+    ASPECTS
+        .iter()
+        .filter_map(|aspect| {
+            let values: Vec<(String, Option<String>)> =
+                records.iter().map(|(record, run)| (run.label.clone(), (aspect.get)(record, run))).collect();
+            let told: Vec<&String> = values.iter().filter_map(|(_, value)| value.as_ref()).collect();
+            let differs = told.windows(2).any(|pair| pair[0] != pair[1]);
+            let silent = aspect.needed && told.len() < values.len();
+            (differs || silent).then_some(Warning {
+                kind: aspect.kind,
+                what: aspect.what,
+                differs,
+                values,
+                advice: if differs { aspect.advice } else { "Whether the runs agree in it is not known." },
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,281 @@
+//! Medians, means and how sure they are.
+//!
+//! Steps of a run are not independent: a slow network stays slow for a while. Intervals that take them for independent are too narrow. The
+//! ones here come from a moving-block bootstrap (Künsch 1989): a resample is made of blocks of consecutive steps, drawn with replacement,
+//! so that what depends on its neighbours stays beside them. Blocks have `⌈(3/2)^⅓ · (2ρ/(1 − ρ²))^⅔ · n^⅓⌉` steps, where `ρ` is the correlation of
+//! neighbouring steps: the length that is best for the variance of a mean where `ρ` says all about the dependence (Carlstein 1986, with
+//! the factor for overlapping blocks), and at most a third of the run. Where neighbours do not depend on each other, a block is one step.
+//!
+//! An interval holds the middle 95 % of the resamples' values. It says how much the figure would vary if *this run* went on, not how much
+//! another run on another day would differ.
+
+use serde::Serialize;
+
+/// A figure, and where it lies with a probability of 95 %.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The figure.
+    pub value: f64,
+    /// The interval's lower end; `None` where there are too few repetitions to tell, or where the figure does not vary.
+    pub low: Option<f64>,
+    /// Its upper end.
+    pub high: Option<f64>,
+}
+
+impl Estimate {
+    /// A figure without an interval.
+    pub fn exact(value: f64) -> Self {
+        Self { value, low: None, high: None }
+    }
+
+    /// The figure that follows from this one by a monotonic function.
+    pub fn map(self, function: impl Fn(f64) -> f64) -> Self {
+        let ends = [self.low, self.high].map(|end| end.map(&function));
+        let (low, high) = match ends {
+            [Some(a), Some(b)] => (Some(a.min(b)), Some(a.max(b))),
+            _ => (None, None),
+        };
+        Self { value: function(self.value), low, high }
+    }
+}
+
+/// What stands for all steps of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Center {
+    /// The median, which single slow steps do not move.
+    #[default]
+    Median,
+    /// The mean, which is what a long run costs.
+    Mean,
+}
+
+impl Center {
+    /// The value of numbers that may be reordered; NaN of none.
+    pub fn of(self, numbers: &mut [f64]) -> f64 {
+        match self {
+            Self::Median => median(numbers),
+            Self::Mean => mean(numbers),
+        }
+    }
+}
+
+/// The median; NaN of none. Reorders the numbers.
+pub fn median(numbers: &mut [f64]) -> f64 {
+    let middle = numbers.len() / 2;
+    if numbers.is_empty() {
+        return f64::NAN;
+    }
+    let odd = numbers.len() % 2 == 1;
+    let (below, upper, _) = numbers.select_nth_unstable_by(middle, f64::total_cmp);
+    match odd {
+        true => *upper,
+        false => (below.iter().copied().fold(f64::NEG_INFINITY, f64::max) + *upper) / 2.0,
+    }
+}
+
+/// The arithmetic mean; NaN of none.
+pub fn mean(numbers: &[f64]) -> f64 {
+    numbers.iter().sum::<f64>() / numbers.len() as f64
+}
+
+/// The standard deviation of a sample; NaN of fewer than two.
+pub fn deviation(numbers: &[f64]) -> f64 {
+    let mean = mean(numbers);
+    let squares: f64 = numbers.iter().map(|number| (number - mean).powi(2)).sum();
+    match numbers.len() {
+        0 | 1 => f64::NAN,
+        count => (squares / (count - 1) as f64).sqrt(),
+    }
+}
+
+/// The value below which a share of the numbers lies, by linear interpolation between neighbours. The numbers are in order.
+pub fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
+    let at = share.clamp(0.0, 1.0) * last as f64;
+    let below = (at as usize).min(last);
+    let above = (below + 1).min(last);
+    sorted[below] + (sorted[above] - sorted[below]) * (at - below as f64)
+}
+
+/// The correlation of each number with the next one; 0 where there is none to speak of.
+pub fn neighbour_correlation(numbers: &[f64]) -> f64 {
+    let mean = mean(numbers);
+    let variance: f64 = numbers.iter().map(|number| (number - mean).powi(2)).sum();
+    let together: f64 = numbers.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
+    if variance > 0.0 { together / variance } else { 0.0 }
+}
+
+/// Steps of a block.
+fn block_length(numbers: &[f64]) -> usize {
+    let correlation = neighbour_correlation(numbers).clamp(0.0, 0.97);
+    let best = 1.5_f64.cbrt() * (2.0 * correlation / (1.0 - correlation * correlation)).powf(2.0 / 3.0);
+    let length = (best * (numbers.len() as f64).cbrt()).ceil() as usize;
+    length.clamp(1, (numbers.len() / 3).max(1))
+}
+
+/// The fewest numbers that an interval is computed from.
+pub const FEWEST: usize = 5;
+
+/// Values of `center` for resamples of the numbers, in no order; none of fewer than [`FEWEST`] numbers.
+///
+/// The same numbers and seed give the same values on every machine. A run of very many steps has fewer resamples, at least 200: its
+/// interval is narrow anyway.
+pub fn resamples(numbers: &[f64], center: Center, count: usize, seed: u64) -> Vec<f64> {
+    let length = numbers.len();
+    if length < FEWEST {
+        return Vec::new();
+    }
+    let count = count.min((20_000_000 / length).max(200));
+    let block = block_length(numbers);
+    let mut random = SplitMix(seed);
+    let mut drawn = Vec::with_capacity(length + block);
+    (0..count)
+        .map(|_| {
+            drawn.clear();
+            while drawn.len() < length {
+                let start = random.below((length - block + 1) as u64) as usize;
+                drawn.extend_from_slice(&numbers[start..start + block]);
+            }
+            drawn.truncate(length);
+            center.of(&mut drawn)
+        })
+        .collect()
+}
+
+/// The middle 95 % of resampled values around the figure itself.
+pub fn interval(value: f64, mut resampled: Vec<f64>) -> Estimate {
+    resampled.retain(|value| value.is_finite());
+    if resampled.is_empty() {
+        return Estimate::exact(value);
+    }
+    resampled.sort_unstable_by(f64::total_cmp);
+    // A bootstrap of few numbers may miss the figure itself by rounding.
+    let low = quantile(&resampled, 0.025).min(value);
+    let high = quantile(&resampled, 0.975).max(value);
+    Estimate { value, low: Some(low), high: Some(high) }
+}
+
+/// The ratio of two figures from resamples of both, which are independent.
+pub fn ratio(value: f64, above: &[f64], below: &[f64]) -> Estimate {
+    interval(value, above.iter().zip(below).map(|(above, below)| above / below).collect())
+}
+
+/// Steele, Lea and Flood's SplitMix64: a random generator that needs no state but a number.
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `limit`. The high half of a product is as good as even for limits far below 2⁶⁴.
+    fn below(&mut self, limit: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A normal variate by Box and Muller.
+    fn normal(random: &mut SplitMix) -> f64 {
+        let unit = |random: &mut SplitMix| (random.next() >> 11) as f64 / (1_u64 << 53) as f64;
+        (-2.0 * (1.0 - unit(random)).ln()).sqrt() * (std::f64::consts::TAU * unit(random)).cos()
+    }
+
+    #[test]
+    fn medians_and_quantiles_are_those_of_the_definition() {
+        assert!(median(&mut []).is_nan());
+        assert_eq!(median(&mut [3.0]), 3.0);
+        assert_eq!(median(&mut [4.0, 1.0, 3.0, 2.0]), 2.5);
+        assert_eq!(median(&mut [5.0, 1.0, 3.0]), 3.0);
+        assert_eq!(median(&mut [2.0, 2.0, 2.0, 2.0]), 2.0);
+        let sorted = [1.0, 2.0, 3.0, 4.0, 5.0];
+        assert_eq!([0.0, 0.1, 0.5, 1.0].map(|share| quantile(&sorted, share)), [1.0, 1.4, 3.0, 5.0]);
+        assert!(
+            (deviation(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]) - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12
+        );
+        assert!(deviation(&[1.0]).is_nan());
+    }
+
+    /// The generator's first values for seed 0, as its authors publish them.
+    #[test]
+    fn the_generator_is_splitmix64() {
+        let mut random = SplitMix(0);
+        assert_eq!([random.next(), random.next()], [0xE220_A839_7B1D_CDAF, 0x6E78_9E6A_A1B9_65F4]);
+        assert!((0..1000).all(|_| random.below(7) < 7));
+    }
+
+    /// How often the interval of a ratio of centers holds the true ratio.
+    fn coverage(center: Center, correlation: f64, length: usize) -> f64 {
+        let mut random = SplitMix(7);
+        let mut series = |scale: f64| -> Vec<f64> {
+            let mut state = normal(&mut random);
+            (0..length)
+                .map(|_| {
+                    state =
+                        correlation * state + (1.0 - correlation * correlation).sqrt() * normal(&mut random);
+                    scale * (1.0 + 0.05 * state)
+                })
+                .collect()
+        };
+        let trials = 200;
+        let hits = (0..trials)
+            .filter(|trial| {
+                let (a, b) = (series(3.0), series(2.0));
+                let value = center.of(&mut a.clone()) / center.of(&mut b.clone());
+                let seed = 2 * trial;
+                let estimate =
+                    ratio(value, &resamples(&a, center, 200, seed), &resamples(&b, center, 200, seed + 1));
+                estimate.low.expect("an end") <= 1.5 && 1.5 <= estimate.high.expect("an end")
+            })
+            .count();
+        hits as f64 / trials as f64
+    }
+
+    #[test]
+    fn nineteen_of_twenty_intervals_hold_the_true_ratio() {
+        for center in [Center::Median, Center::Mean] {
+            let share = coverage(center, 0.0, 120);
+            assert!((0.91..=0.99).contains(&share), "{center:?}: {share}");
+        }
+    }
+
+    /// Intervals for independent steps would hold it in about 60 % of the cases.
+    #[test]
+    fn intervals_hold_for_steps_that_depend_on_their_neighbours() {
+        for center in [Center::Median, Center::Mean] {
+            let share = coverage(center, 0.7, 250);
+            assert!((0.86..=0.99).contains(&share), "{center:?}: {share}");
+        }
+    }
+
+    /// Where steps are independent and normal, the textbook's interval of a mean is 1.96 standard errors wide on each side.
+    #[test]
+    fn the_interval_of_a_mean_is_that_of_the_textbook() {
+        let mut random = SplitMix(3);
+        let numbers: Vec<f64> = (0..400).map(|_| 10.0 + normal(&mut random)).collect();
+        let center = mean(&numbers);
+        let estimate = interval(center, resamples(&numbers, Center::Mean, 2000, 1));
+        let half = 1.96 * deviation(&numbers) / 20.0;
+        let [low, high] = [estimate.low, estimate.high].map(|end| end.expect("an end"));
+        assert!(((center - low) / half - 1.0).abs() < 0.12, "{estimate:?} {half}");
+        assert!(((high - center) / half - 1.0).abs() < 0.12, "{estimate:?} {half}");
+    }
+
+    #[test]
+    fn few_or_equal_numbers_have_no_width() {
+        assert_eq!(resamples(&[1.0; 4], Center::Median, 100, 0), Vec::<f64>::new());
+        assert_eq!(interval(1.0, Vec::new()), Estimate::exact(1.0));
+        let equal = interval(2.0, resamples(&[2.0; 9], Center::Mean, 100, 0));
+        assert_eq!((equal.low, equal.high), (Some(2.0), Some(2.0)));
+        let estimate = Estimate { value: 2.0, low: Some(1.0), high: Some(4.0) }.map(|x| 8.0 / x);
+        assert_eq!(estimate, Estimate { value: 4.0, low: Some(2.0), high: Some(8.0) });
+    }
+}

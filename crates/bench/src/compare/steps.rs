@@ -1,0 +1,206 @@
+//! The steps of a run that count: those after warm-up.
+
+use serde::Serialize;
+
+use super::interval::{self, mean, median, quantile};
+use crate::record::Record;
+
+/// Which steps at the beginning are left out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Warmup {
+    /// Those before the run is steady: the first three steps in a row that each take at most 1.25 times the median of the run's second half
+    /// end the warm-up, and at least one step is left out. The same rule for every run, whatever its record says.
+    #[default]
+    Steady,
+    /// As many as the record says, one where it says nothing.
+    Recorded,
+    /// This many.
+    Steps(usize),
+}
+
+/// A step in steady state takes at most this many times the median.
+const STEADY: f64 = 1.25;
+/// Steps in a row that have to be steady.
+const IN_A_ROW: usize = 3;
+
+impl Warmup {
+    /// Steps to leave out, and the rule in words.
+    fn of(self, record: &Record, seconds: &[f64]) -> (usize, String) {
+        let most = seconds.len().saturating_sub(1);
+        match self {
+            Self::Steps(steps) => (steps.min(most), format!("{steps} given")),
+            Self::Recorded => {
+                let recorded = record.performance_metrics.warmup_steps;
+                let steps = recorded.unwrap_or(1).try_into().unwrap_or(usize::MAX).min(most);
+                let rule = record.performance_metrics.warmup_rule.as_deref().unwrap_or("no rule named");
+                match recorded {
+                    Some(steps) => (
+                        steps.try_into().unwrap_or(usize::MAX).min(most),
+                        format!("{steps} recorded ({rule})"),
+                    ),
+                    None => (steps, "the first step: the record names none".to_owned()),
+                }
+            }
+            Self::Steady => {
+                let limit = STEADY * median(&mut seconds[seconds.len() / 2..].to_vec());
+                let steady =
+                    seconds.windows(IN_A_ROW).position(|steps| steps.iter().all(|step| *step <= limit));
+                match steady {
+                    Some(start) => (
+                        start.max(1).min(most),
+                        format!("up to three steps in a row within {STEADY} times the median"),
+                    ),
+                    None => (1.min(most), "the first step: no three steps in a row are steady".to_owned()),
+                }
+            }
+        }
+    }
+}
+
+/// A run's steps, sorted out.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Steps {
+    /// Steps that the record has times of.
+    pub recorded: usize,
+    /// Those whose time is no positive number.
+    pub without_time: usize,
+    /// Those left out as warm-up.
+    pub warmup: usize,
+    /// By which rule.
+    pub warmup_rule: String,
+    /// Seconds of those that count, in their order.
+    #[serde(skip)]
+    pub seconds: Vec<f64>,
+    /// Seconds of all that have a time, in their order.
+    #[serde(skip)]
+    pub all: Vec<f64>,
+}
+
+impl Steps {
+    /// The steps of a record.
+    pub fn of(record: &Record, warmup: Warmup) -> Self {
+        let all: Vec<f64> =
+            record.step_times.iter().copied().filter(|step| step.is_finite() && *step > 0.0).collect();
+        let (left_out, warmup_rule) = warmup.of(record, &all);
+        Self {
+            recorded: record.step_times.len(),
+            without_time: record.step_times.len() - all.len(),
+            warmup: left_out,
+            warmup_rule,
+            seconds: all[left_out.min(all.len())..].to_vec(),
+            all,
+        }
+    }
+}
+
+/// How even steps are.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Stability {
+    /// Standard deviation divided by mean.
+    pub variation: f64,
+    /// Seconds that 95 % of the steps do not exceed.
+    pub p95: f64,
+    /// Seconds that 99 % of the steps do not exceed.
+    pub p99: f64,
+    /// Stragglers: steps beyond the median by a tenth of it and by five robust standard deviations (1.4826 times the median distance
+    /// from the median).
+    pub stragglers: usize,
+    /// Spikes: steps of more than twice the median.
+    pub spikes: usize,
+    /// The share of the time that would have been saved had each straggler taken the median.
+    pub lost_to_stragglers: f64,
+    /// The median of the last quarter divided by that of the first one, less one: positive where the run became slower.
+    pub drift: f64,
+    /// The correlation of each step's time with that of the next.
+    pub correlation: f64,
+}
+
+impl Stability {
+    /// That of some steps; `None` of fewer than [`interval::FEWEST`].
+    pub fn of(seconds: &[f64]) -> Option<Self> {
+        if seconds.len() < interval::FEWEST {
+            return None;
+        }
+        let middle = median(&mut seconds.to_vec());
+        let mut distances: Vec<f64> = seconds.iter().map(|step| (step - middle).abs()).collect();
+        let robust = 1.4826 * median(&mut distances);
+        let limit = middle + (0.1 * middle).max(5.0 * robust);
+        let mut sorted = seconds.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let quarter = (seconds.len() / 4).max(1);
+        let lost: f64 = seconds.iter().filter(|step| **step > limit).map(|step| step - middle).sum();
+        let ends =
+            [&seconds[..quarter], &seconds[seconds.len() - quarter..]].map(|part| median(&mut part.to_vec()));
+        Some(Self {
+            variation: interval::deviation(seconds) / mean(seconds),
+            p95: quantile(&sorted, 0.95),
+            p99: quantile(&sorted, 0.99),
+            stragglers: seconds.iter().filter(|step| **step > limit).count(),
+            spikes: seconds.iter().filter(|step| **step > 2.0 * middle).count(),
+            lost_to_stragglers: lost / seconds.iter().sum::<f64>(),
+            drift: ends[1] / ends[0] - 1.0,
+            correlation: interval::neighbour_correlation(seconds),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Performance;
+
+    fn record(step_times: Vec<f64>) -> Record {
+        Record { step_times, ..Record::default() }
+    }
+
+    #[test]
+    fn warm_up_ends_where_steps_become_steady() {
+        for (times, left_out) in [
+            (vec![36.9, 18.0, 16.5, 11.9, 3.3, 3.3, 3.2, 3.4, 3.3, 3.2], 4),
+            (vec![22.8, 2.7, 2.5, 2.5, 2.5, 2.4, 2.4, 2.4], 1),
+            // A slow step in the middle of the first steps keeps warm-up going; one later does not.
+            (vec![9.0, 1.0, 9.0, 1.0, 1.0, 1.0, 1.0, 1.0, 9.0, 1.0], 3),
+            (vec![1.0; 8], 1),
+            (vec![1.0, 9.0, 1.0, 9.0, 1.0, 9.0, 1.0], 1),
+            (vec![5.0], 0),
+            (vec![], 0),
+        ] {
+            let steps = Steps::of(&record(times.clone()), Warmup::Steady);
+            assert_eq!(steps.warmup, left_out, "{times:?}");
+            assert_eq!(steps.seconds, times[left_out..], "{times:?}");
+        }
+    }
+
+    #[test]
+    fn other_rules_leave_out_what_they_say() {
+        let mut run = record(vec![1.0; 10]);
+        assert_eq!(Steps::of(&run, Warmup::Steps(4)).seconds.len(), 6);
+        assert_eq!(Steps::of(&run, Warmup::Steps(99)).seconds.len(), 1);
+        assert_eq!(Steps::of(&run, Warmup::Recorded).warmup, 1);
+        run.performance_metrics = Performance { warmup_steps: Some(3), ..Performance::default() };
+        let steps = Steps::of(&run, Warmup::Recorded);
+        assert_eq!((steps.warmup, steps.warmup_rule.as_str()), (3, "3 recorded (no rule named)"));
+    }
+
+    #[test]
+    fn times_that_are_no_numbers_are_counted_and_left_out() {
+        let steps =
+            Steps::of(&record(vec![2.0, f64::NAN, 1.0, 0.0, -1.0, f64::INFINITY, 1.0]), Warmup::Steps(1));
+        assert_eq!((steps.recorded, steps.without_time, steps.seconds), (7, 4, vec![1.0, 1.0]));
+    }
+
+    #[test]
+    fn stragglers_and_spikes_are_counted() {
+        let mut seconds: Vec<f64> = (0..100).map(|i| 1.0 + 0.01 * f64::from(i % 2)).collect();
+        seconds[10] = 1.3;
+        seconds[50] = 2.6;
+        let stability = Stability::of(&seconds).expect("enough steps");
+        assert_eq!((stability.stragglers, stability.spikes), (2, 1));
+        let lost = (1.3 + 2.6 - 2.0 * median(&mut seconds.clone())) / seconds.iter().sum::<f64>();
+        assert!((stability.lost_to_stragglers - lost).abs() < 1e-12);
+        assert_eq!(Stability::of(&[1.0; 4]), None);
+        let slower = Stability::of(&[1.0, 1.0, 1.1, 1.1, 1.1, 1.1, 1.2, 1.2]).expect("enough steps");
+        assert!((slower.drift - 0.2).abs() < 1e-12);
+    }
+}
