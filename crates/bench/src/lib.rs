@@ -9,9 +9,11 @@ pub mod check;
 pub mod extract;
 pub mod compare;
 pub mod flops;
+pub mod history;
 pub mod peaks;
 pub mod record;
 pub mod statistics;
+pub mod report;
 
 pub use record::Record;
 pub use statistics::Statistics;

@@ -32,6 +32,8 @@ Examples:
   ferrocm devices             see which GPUs a program can open, and by which URIs
   ferrocm hipify --check src  see what of CUDA sources does not translate to HIP
   ferrocm bench extract LOG   see what a training log says of speed, memory and loss
+  ferrocm bench compare a.json b.json
+                              see which of two training runs is faster, by how much, at what cost
 
 Exit status: 0 if all is well, 1 if something failed or is missing, 2 for a malformed command line or device URI.";
 
@@ -50,9 +52,12 @@ fn main() -> ExitCode {
         Command::Setup(arguments) => set_up::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),
         Command::Devices(arguments) => devices::run(&arguments),
-        Command::Bench(arguments) => bench::run(arguments),
-        // Its exit status says what a check found.
+        // Their exit status says what was found.
         Command::Hipify(arguments) => return hipify::run(&arguments),
+        Command::Bench(arguments) => match bench::run(arguments) {
+            Ok(status) => return status,
+            Err(error) => Err(error),
+        },
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

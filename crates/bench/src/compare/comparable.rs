@@ -28,7 +28,11 @@ impl Warning {
             .iter()
             .map(|(label, value)| format!("{label} {}", value.as_deref().unwrap_or("not told")))
             .collect();
-        let verb = if self.differs { "differs" } else { "is not told by all" };
+        let verb = match (self.differs, self.values.iter().any(|(_, value)| value.is_some())) {
+            (true, _) => "differs",
+            (false, true) => "is not told by all",
+            (false, false) => return format!("{} is told by no run. {}", self.what, self.advice),
+        };
         format!("{} {verb}: {}. {}", self.what, values.join(", "), self.advice)
     }
 }

@@ -319,7 +319,7 @@ fn figures_of_the_original_runs_are_those_computed_elsewhere() {
     for (run, key, expected) in [
         (amd, "step_seconds", 2.3601),
         (amd, "step_seconds_mean", 2.429_798_997_995),
-        (amd, "tokens_per_second_per_gpu", 6942.078_725_477_733),
+        (amd, "tokens_per_second_per_gpu", 6_942.078_725_477),
         (amd, "tflops_per_gpu", 323.774_037_739_011),
         (amd, "mfu", 323.774_037_739_011 / 1307.4),
         (amd, "variation", 0.052_169_883_663_130),
@@ -327,7 +327,7 @@ fn figures_of_the_original_runs_are_those_computed_elsewhere() {
         (amd, "drift", -0.067_320_287_381_294),
         (nvidia, "step_seconds", 3.20762),
         (nvidia, "step_seconds_mean", 3.241_112_784_552),
-        (nvidia, "tokens_per_second_per_gpu", 5107.836_963_231_305),
+        (nvidia, "tokens_per_second_per_gpu", 5_107.836_963_231),
         (nvidia, "mfu", 238.226_194_645_201 / 989.4),
         (nvidia, "variation", 0.045_724_001_532_762),
         (nvidia, "stragglers", 22.0),

@@ -1,0 +1,423 @@
+//! What a report says, before it has a format: paragraphs, lists and tables of plain text.
+
+use crate::compare::figures::{Better, FIGURES, Figure, Group, grouped};
+use crate::compare::{Center, Comparison, Estimate, Run, Verdict};
+
+/// A report without a format.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Document {
+    /// Which run is how much faster, a sentence each.
+    pub(super) answers: Vec<Answer>,
+    /// Why the runs are not comparable, and what is wrong with their records.
+    pub(super) warnings: Vec<String>,
+    pub(super) tables: Vec<Table>,
+    /// What was assumed, and where figures come from.
+    pub(super) notes: Vec<String>,
+}
+
+/// How much faster a run is.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Answer {
+    pub(super) label: String,
+    pub(super) base: String,
+    pub(super) ratio: Option<Estimate>,
+    pub(super) verdict: Verdict,
+    /// `per GPU`, or what else the ratio is of.
+    pub(super) of: &'static str,
+}
+
+impl Answer {
+    /// One sentence.
+    pub(super) fn text(&self) -> String {
+        let Some(ratio) = self.ratio else {
+            return format!("{} and {} have no speed in common.", self.label, self.base);
+        };
+        let range = range(ratio).map_or(String::new(), |range| format!(" (95 %: {range})"));
+        let what = match self.verdict {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::Same => "no difference beyond the noise of the steps",
+            Verdict::Unknown => "too few steps to tell how sure that is",
+        };
+        format!(
+            "{} is {:.3} times as fast as {} {}{range}: {what}.",
+            self.label, ratio.value, self.base, self.of
+        )
+    }
+}
+
+/// `1.352 to 1.366`.
+pub(super) fn range(estimate: Estimate) -> Option<String> {
+    let (low, high) = estimate.low.zip(estimate.high)?;
+    Some(format!("{low:.3} to {high:.3}"))
+}
+
+/// A table.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Table {
+    pub(super) title: String,
+    /// What its figures mean, in a sentence or two.
+    pub(super) about: String,
+    pub(super) columns: Vec<String>,
+    pub(super) rows: Vec<Vec<Cell>>,
+}
+
+/// A cell.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Cell {
+    pub(super) text: String,
+    /// The interval, where the format has room for it.
+    pub(super) range: Option<String>,
+    /// How much it differs from the baseline's.
+    pub(super) change: Option<String>,
+    /// Whether that is better or worse; `None` for neither.
+    pub(super) good: Option<bool>,
+}
+
+impl Cell {
+    fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+}
+
+/// All of a comparison.
+pub(super) fn document(comparison: &Comparison) -> Document {
+    let mut tables = vec![runs(comparison)];
+    tables.extend(Group::ALL.into_iter().filter_map(|group| figures(comparison, group)));
+    tables.extend(scaling(comparison));
+    tables.extend(losses(comparison));
+    tables.extend(measurements(comparison));
+    Document {
+        answers: answers(comparison),
+        warnings: warnings(comparison),
+        tables,
+        notes: notes(comparison),
+    }
+}
+
+fn answers(comparison: &Comparison) -> Vec<Answer> {
+    let base = &comparison.runs[comparison.baseline].label;
+    comparison
+        .speedups
+        .iter()
+        .map(|speedup| Answer {
+            label: speedup.label.clone(),
+            base: base.clone(),
+            ratio: speedup.main(),
+            verdict: speedup.verdict(),
+            of: if speedup.per_gpu.is_some() { "per GPU" } else { "by the time of a step" },
+        })
+        .collect()
+}
+
+fn warnings(comparison: &Comparison) -> Vec<String> {
+    let mut warnings: Vec<String> =
+        comparison.warnings.iter().map(|warning| capital(&warning.text())).collect();
+    for run in &comparison.runs {
+        warnings.extend(
+            run.findings
+                .iter()
+                .map(|finding| format!("{}: {}.", run.label, finding.text.trim_end_matches('.'))),
+        );
+    }
+    warnings
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+}
+
+fn columns(first: &str, comparison: &Comparison) -> Vec<String> {
+    std::iter::once(first.to_owned()).chain(comparison.runs.iter().map(|run| run.label.clone())).collect()
+}
+
+fn runs(comparison: &Comparison) -> Table {
+    type Get = fn(&Run) -> Option<String>;
+    let rows: &[(&str, Get)] = &[
+        ("GPU", |run| Some(run.gpu.clone())),
+        ("GPUs", |run| run.gpus.map(|gpus| gpus.to_string())),
+        ("software", |run| (!run.software.is_empty()).then(|| run.software.clone())),
+        ("ended", |run| {
+            // Fractions of a second say nothing here.
+            let (time, _) = run.timestamp.split_once('.').unwrap_or((&run.timestamp, ""));
+            (!time.is_empty()).then(|| time.to_owned())
+        }),
+        ("model", |run| run.shape.as_ref().map(|shape| shape.name.clone())),
+        ("sequence length", |run| run.sequence_length.map(|length| length.to_string())),
+        ("tokens of a step", |run| run.tokens_per_step.map(|tokens| grouped(tokens, 0))),
+        ("peak", |run| {
+            let (kind, found) = run.precision.zip(run.peak.as_ref())?;
+            Some(format!("{} TFLOP/s {kind}", grouped(found.peak.tflops(kind)?, 1)))
+        }),
+        ("steps that count", |run| {
+            let steps = &run.steps;
+            (steps.recorded > 0).then(|| format!("{} of {}", steps.seconds.len(), steps.recorded))
+        }),
+        ("warm-up", |run| {
+            (run.steps.recorded > 0).then(|| match run.steps.warmup {
+                1 => "1 step".to_owned(),
+                steps => format!("{steps} steps"),
+            })
+        }),
+    ];
+    let rows = rows
+        .iter()
+        .filter(|(_, get)| comparison.runs.iter().any(|run| get(run).is_some()))
+        .map(|(name, get)| {
+            let cells =
+                comparison.runs.iter().map(|run| Cell::new(get(run).unwrap_or_else(|| NONE.to_owned())));
+            std::iter::once(Cell::new(*name)).chain(cells).collect()
+        })
+        .collect();
+    Table { title: "Runs".to_owned(), about: String::new(), columns: columns("", comparison), rows }
+}
+
+/// What stands where there is no figure.
+const NONE: &str = "–";
+
+fn figures(comparison: &Comparison, group: Group) -> Option<Table> {
+    let rows: Vec<Vec<Cell>> = FIGURES
+        .iter()
+        .filter(|figure| figure.group == group && !repeats(comparison, figure))
+        .filter_map(|figure| {
+            let values: Vec<Option<Estimate>> =
+                comparison.runs.iter().map(|run| run.figure(figure.key)).collect();
+            values.iter().any(Option::is_some).then(|| {
+                let base = values[comparison.baseline];
+                let name = match figure.unit {
+                    "" => figure.label.to_owned(),
+                    unit => format!("{} ({unit})", figure.label),
+                };
+                let cells = values.iter().enumerate().map(|(i, value)| match value {
+                    Some(value) => cell(figure, *value, base.filter(|_| i != comparison.baseline)),
+                    None => Cell::new(NONE),
+                });
+                std::iter::once(Cell::new(name)).chain(cells).collect()
+            })
+        })
+        .collect();
+    let center = match comparison.center {
+        Center::Median => "median",
+        Center::Mean => "mean",
+    };
+    let about = match group {
+        Group::Speed => format!("Tokens/s are by the {center} of the steps that count."),
+        Group::Efficiency => "Operations are counted from the model's shape, once with the causal mask and once, as PaLM and \
+             Megatron-LM do, with attention in full. MFU is the share of the dense peak."
+            .to_owned(),
+        Group::Stability => "A straggler is beyond the median by a tenth and by five robust standard deviations; a spike takes \
+             twice the median."
+            .to_owned(),
+        Group::Memory | Group::Training => String::new(),
+        Group::Cost => format!("With a PUE of {} and {} g CO₂e/kWh.", comparison.pue.value, comparison.carbon.value),
+    };
+    (!rows.is_empty()).then(|| Table {
+        title: group.title().to_owned(),
+        about,
+        columns: columns("", comparison),
+        rows,
+    })
+}
+
+/// Whether a figure says what another row says already: the center, or the node where it is all there is.
+fn repeats(comparison: &Comparison, figure: &Figure) -> bool {
+    let same = |other: &str| {
+        comparison
+            .runs
+            .iter()
+            .all(|run| run.figure(figure.key).map(|it| it.value) == run.figure(other).map(|it| it.value))
+    };
+    match figure.key {
+        "step_seconds_median" | "step_seconds_mean" => same("step_seconds"),
+        "tokens_per_second" => same("tokens_per_second_per_node"),
+        _ => false,
+    }
+}
+
+fn cell(figure: &Figure, value: Estimate, base: Option<Estimate>) -> Cell {
+    let range = value
+        .low
+        .zip(value.high)
+        .filter(|(low, high)| low != high)
+        .map(|(low, high)| format!("{} to {}", figure.number(low), figure.number(high)));
+    let relative = base.filter(|base| base.value != 0.0).map(|base| value.value / base.value - 1.0);
+    let relative = relative.filter(|_| figure.better != Better::Neither).filter(|change| change.is_finite());
+    // Counts of a few steps are no percentages.
+    let relative = relative.filter(|_| figure.unit != "steps");
+    let good = relative
+        .filter(|change| change.abs() >= 0.0005)
+        .map(|change| (change > 0.0) == (figure.better == Better::Higher));
+    Cell { text: figure.number(value.value), range, change: relative.map(percent), good }
+}
+
+/// `+35.9 %`, or a factor where the percentage says little.
+pub(super) fn percent(change: f64) -> String {
+    match change {
+        change if change >= 9.0 => format!("×{:.1}", change + 1.0),
+        change => format!("{:+.1} %", change * 100.0),
+    }
+}
+
+fn scaling(comparison: &Comparison) -> Vec<Table> {
+    comparison
+        .scaling
+        .iter()
+        .map(|scaling| Table {
+            title: format!("Scaling of {}", scaling.gpu),
+            about: format!(
+                "Efficiency is tokens/s of a GPU divided by those of a GPU of the smallest run ({} scaling).",
+                scaling.kind
+            ),
+            columns: ["run", "GPUs", "tokens/s", "efficiency"].map(str::to_owned).to_vec(),
+            rows: scaling
+                .steps
+                .iter()
+                .map(|step| {
+                    vec![
+                        Cell::new(step.label.clone()),
+                        Cell::new(step.gpus.to_string()),
+                        Cell::new(grouped(step.tokens_per_second.value, 1)),
+                        Cell::new(format!("{:.1} %", step.efficiency * 100.0)),
+                    ]
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+fn losses(comparison: &Comparison) -> Option<Table> {
+    let losses = comparison.losses.as_ref()?;
+    let mut columns = vec!["tokens".to_owned()];
+    columns.extend(losses.labels.iter().cloned());
+    let mut rows: Vec<Vec<Cell>> = losses
+        .points
+        .iter()
+        .map(|point| {
+            let first = point.losses[0];
+            let cells = point.losses.iter().enumerate().map(|(i, loss)| Cell {
+                text: format!("{loss:.4}"),
+                change: (i > 0).then(|| format!("{:+.4}", loss - first)),
+                ..Cell::default()
+            });
+            std::iter::once(Cell::new(grouped(point.tokens, 0))).chain(cells).collect()
+        })
+        .collect();
+    let distance = |name: &str, get: fn(&crate::compare::Distance) -> String| {
+        let cells = losses.distances.iter().map(|distance| Cell::new(get(distance)));
+        [Cell::new(name), Cell::new("")].into_iter().chain(cells).collect::<Vec<_>>()
+    };
+    rows.push(distance("mean difference", |distance| format!("{:+.4}", distance.mean)));
+    rows.push(distance("mean distance", |distance| format!("{:.4}", distance.mean_absolute)));
+    rows.push(distance("largest distance", |distance| {
+        format!("{:.4} at {} tokens", distance.largest, grouped(distance.largest_at, 0))
+    }));
+    Some(Table {
+        title: "Loss by tokens".to_owned(),
+        about: "Interpolated where as many tokens were seen, averaged over 2 % of the common tokens to each side.".to_owned(),
+        columns,
+        rows,
+    })
+}
+
+fn measurements(comparison: &Comparison) -> Option<Table> {
+    let rows: Vec<Vec<Cell>> = comparison
+        .measurements
+        .iter()
+        .map(|matched| {
+            let cells = matched.runs.iter().zip(&matched.speedups).enumerate().map(|(i, (one, speedup))| {
+                let Some(one) = one else { return Cell::new(NONE) };
+                let text = match (one.tflops, one.gb_per_second) {
+                    // What does more operations than its GPU could feed from memory is told by its operations.
+                    (Some(tflops), gb)
+                        if one.intensity.is_none_or(|intensity| intensity > 10.0) || gb.is_none() =>
+                    {
+                        format!("{} TFLOP/s", grouped(tflops.value, 2))
+                    }
+                    (_, Some(gb)) => format!("{} GB/s", grouped(gb.value, 1)),
+                    _ => seconds(one.seconds.value),
+                };
+                let range = one.seconds.low.zip(one.seconds.high);
+                Cell {
+                    text,
+                    range: range.map(|(low, high)| format!("{} to {}", seconds(low), seconds(high))),
+                    change: speedup
+                        .filter(|_| i != comparison.baseline)
+                        .map(|speedup| format!("×{:.3}", speedup.value)),
+                    good: speedup.and_then(|speedup| match (speedup.low?, speedup.high?) {
+                        (low, _) if low > 1.0 => Some(true),
+                        (_, high) if high < 1.0 => Some(false),
+                        _ => None,
+                    }),
+                }
+            });
+            std::iter::once(Cell::new(format!("{}: {}", matched.group, matched.name))).chain(cells).collect()
+        })
+        .collect();
+    (!rows.is_empty()).then(|| Table {
+        title: "Measurements".to_owned(),
+        about: "× is how many times as fast as the baseline.".to_owned(),
+        columns: columns("", comparison),
+        rows,
+    })
+}
+
+/// A time in the unit that fits it.
+fn seconds(value: f64) -> String {
+    match value {
+        value if value >= 1.0 => format!("{value:.3} s"),
+        value if value >= 1e-3 => format!("{:.3} ms", value * 1e3),
+        value => format!("{:.3} µs", value * 1e6),
+    }
+}
+
+fn notes(comparison: &Comparison) -> Vec<String> {
+    let mut notes = Vec::new();
+    // A note of all runs is told once.
+    for run in &comparison.runs {
+        for note in &run.notes {
+            let with: Vec<&str> = comparison
+                .runs
+                .iter()
+                .filter(|other| other.notes.contains(note))
+                .map(|run| run.label.as_str())
+                .collect();
+            let who = if with.len() == comparison.runs.len() && with.len() > 1 {
+                "all runs".to_owned()
+            } else {
+                with.join(", ")
+            };
+            let text = format!("{who}: {note}.");
+            if !notes.contains(&text) {
+                notes.push(text);
+            }
+        }
+    }
+    for run in &comparison.runs {
+        if let Some(peak) = &run.peak {
+            notes.push(format!("{}: {} by {}.", run.label, peak.peak.product, peak.peak.source));
+        }
+        if let Some(price) = &run.price {
+            notes.push(format!(
+                "{}: {} USD for a GPU and an hour ({}).",
+                run.label, price.value, price.source
+            ));
+        }
+        if let Some(watts) = &run.watts {
+            notes.push(format!("{}: {:.0} W of a GPU ({}).", run.label, watts.value, watts.source));
+        }
+        if run.steps.recorded > 0 {
+            notes.push(format!("{}: warm-up left out by this rule: {}.", run.label, run.steps.warmup_rule));
+        }
+    }
+    if comparison.runs.iter().any(|run| run.watts.is_some()) {
+        notes.push(format!("PUE {}: {}.", comparison.pue.value, comparison.pue.source));
+        notes.push(format!("{} g CO₂e/kWh: {}.", comparison.carbon.value, comparison.carbon.source));
+    }
+    notes.push(
+        "Intervals hold the middle 95 % of moving-block bootstrap resamples of the steps. They tell how much a figure varies within \
+         its run, not how much another run would differ."
+            .to_owned(),
+    );
+    notes
+}

@@ -1,0 +1,203 @@
+//! Reports of runs with names that try to break out of each format.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::*;
+use crate::compare::{Options, compare};
+use crate::record::Record;
+
+const HOSTILE: &str = "<script>alert(1)</script>\"'&|`*_[x](javascript:1)\u{1b}[31m\n=1+1";
+
+fn record(name: &str, seconds: f64) -> Record {
+    let noise = |i: u64| 1.0 + 0.01 * ((i * 7919) % 13) as f64 / 13.0;
+    let steps: Vec<f64> = (0..120).map(|i| seconds * noise(i)).collect();
+    serde_json::from_value(json!({
+        "platform": "amd",
+        "gpu_info": { "device_count": 8, "device_name": name, "pytorch_version": HOSTILE, "software_stack": "rocm" },
+        "timestamp": HOSTILE,
+        "training_config": { "global_batch_size": 64, "sequence_length": 2048, "num_gpus": 8, "precision": "bf16" },
+        "model_info": { "name": "llama-3.1-8b" },
+        "step_times": steps,
+        "loss_values": (0..120).map(|i| 12.0 / (1.0 + f64::from(i))).collect::<Vec<_>>(),
+        "memory_metrics": { "peak_memory_allocated_gb": 36.0, "peak_memory_reserved_gb": 40.0 },
+        "findings": [{ "kind": "x", "text": HOSTILE }],
+        "measurements": [
+            { "group": "gemm", "name": HOSTILE, "seconds": [1e-4, 1.1e-4, 1e-4, 1e-4, 1.2e-4], "flops": 1e11, "bytes": 1e8 },
+            { "group": "bandwidth", "name": "copy", "seconds": [1e-3, 1e-3, 1e-3, 1e-3, 1e-3], "flops": 1e8, "bytes": 4e9 },
+        ],
+    }))
+    .expect("a record")
+}
+
+fn comparison(names: [&str; 2]) -> Comparison {
+    let records = [(HOSTILE.to_owned(), record(names[0], 2.0)), ("plain".to_owned(), record(names[1], 1.5))];
+    compare(&records, &Options::default()).expect("compares")
+}
+
+fn page() -> Page {
+    Page { title: HOSTILE.to_owned(), note: Some(HOSTILE.to_owned()), command: Some(HOSTILE.to_owned()) }
+}
+
+/// The tags of a page, in the order of their opening.
+fn tags(html: &str) -> Vec<&str> {
+    html.split('<')
+        .skip(1)
+        .map(|rest| {
+            rest.split(|c: char| !(c.is_ascii_alphanumeric() || c == '!' || c == '/')).next().unwrap_or("")
+        })
+        .collect()
+}
+
+#[test]
+fn names_add_no_element_to_a_page() {
+    let html = html(&comparison([HOSTILE, "AMD Instinct MI300X"]), &page()).expect("draws");
+    let known = "!DOCTYPE html head meta title style body header h1 p pre ul li span strong br main section div i b h2 figure figcaption \
+                 svg text rect polyline circle polygon path line table thead tbody tr th td footer code";
+    let known: BTreeSet<&str> = known.split_whitespace().collect();
+    for tag in tags(&html) {
+        assert!(known.contains(tag.trim_start_matches('/')), "<{tag}");
+    }
+    assert!(!html.contains("<script") && html.contains("&lt;script&gt;"));
+    // As many tags are closed as opened, but for those without an end.
+    let count = |tag: &str| tags(&html).iter().filter(|other| **other == tag).count();
+    for tag in
+        ["section", "div", "table", "tr", "td", "th", "ul", "li", "figure", "svg", "text", "span", "pre"]
+    {
+        assert_eq!(count(tag), count(&format!("/{tag}")), "{tag}");
+    }
+}
+
+#[test]
+fn pages_load_nothing() {
+    let html = html(&comparison(["AMD Instinct MI300X", "NVIDIA H100 80GB HBM3"]), &page()).expect("draws");
+    for part in ["src=", "href=", "url(", "@import", "<link", "<img", "http:", "https:", "onload", "<iframe"]
+    {
+        let found =
+            html.match_indices(part).filter(|(at, _)| !html[*at..].starts_with("http://www.w3.org/")).count();
+        assert_eq!(found, 0, "{part}");
+    }
+    assert!(
+        html.contains("default-src 'none'")
+            && html.contains("prefers-color-scheme: dark")
+            && html.contains("width=device-width")
+    );
+}
+
+#[test]
+fn charts_are_documents_of_their_own() {
+    let charts = charts(&comparison([HOSTILE, "AMD Instinct MI300X"])).expect("draws");
+    let names: Vec<_> = charts.iter().map(|chart| chart.name).collect();
+    assert_eq!(
+        names,
+        [
+            "throughput",
+            "mfu",
+            "cost",
+            "energy",
+            "memory",
+            "memory-reserved",
+            "step-times",
+            "distribution",
+            "loss",
+            "roofline"
+        ]
+    );
+    for chart in charts {
+        assert!(chart.svg.starts_with("<svg") && chart.svg.trim_end().ends_with("</svg>"), "{}", chart.name);
+        assert!(chart.svg.contains("xmlns=\"http://www.w3.org/2000/svg\""), "{}", chart.name);
+        assert!(!chart.svg.contains("<script"), "{}", chart.svg);
+        let open = chart.svg.matches("<text").count();
+        assert!(open > 0 && open == chart.svg.matches("</text>").count(), "{}", chart.name);
+    }
+}
+
+#[test]
+fn names_add_no_column_to_markdown() {
+    let markdown = markdown(&comparison([HOSTILE, "AMD Instinct MI300X"]), &page());
+    assert!(!markdown.contains("<script") && !markdown.contains("\u{1b}"));
+    let bars = |line: &str| line.replace("\\|", "").matches('|').count();
+    let mut rows = 0;
+    for table in markdown.split("\n\n").filter(|block| block.starts_with('|')) {
+        let count = table.lines().next().map(bars);
+        for line in table.lines() {
+            assert_eq!(Some(bars(line)), count, "{line}");
+            rows += 1;
+        }
+    }
+    assert!(rows > 20, "{rows} rows");
+}
+
+#[test]
+fn names_do_not_control_a_terminal() {
+    let text = terminal(&comparison([HOSTILE, "AMD Instinct MI300X"]));
+    assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text}");
+    assert!(text.contains("plain is 1.333 times as fast as"), "{text}");
+}
+
+/// Reads RFC 4180.
+fn fields(line: &str) -> Vec<String> {
+    let (mut fields, mut quoted) = (vec![String::new()], false);
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        let last = fields.last_mut().expect("a field");
+        match c {
+            '"' if quoted && chars.peek() == Some(&'"') => last.extend(chars.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(String::new()),
+            c => last.push(c),
+        }
+    }
+    fields
+}
+
+#[test]
+fn csv_has_five_fields_a_line_and_the_figures_of_the_comparison() {
+    let comparison = comparison([HOSTILE, "AMD Instinct MI300X"]);
+    let csv = csv(&comparison);
+    for line in csv.lines() {
+        assert_eq!(fields(line).len(), 5, "{line}");
+    }
+    let line = csv.lines().find(|line| line.starts_with("plain,tokens_per_second_per_gpu,")).expect("a line");
+    let figure = comparison.runs[1].figure("tokens_per_second_per_gpu").expect("a figure");
+    let values: Vec<Option<f64>> = fields(line)[2..].iter().map(|field| field.parse().ok()).collect();
+    assert_eq!(values, [Some(figure.value), figure.low, figure.high]);
+    assert!(csv.lines().any(|line| fields(line)[1] == "speedup_per_gpu"));
+}
+
+#[test]
+fn one_run_and_runs_without_figures_have_reports_too() {
+    let one = [("one".to_owned(), record("AMD Instinct MI300X", 2.0))];
+    let empty = [("a".to_owned(), Record::default()), ("b".to_owned(), Record::default())];
+    for records in [&one[..], &empty[..]] {
+        let comparison = compare(records, &Options::default()).expect("compares");
+        let page = Page::of(&comparison);
+        assert!(html(&comparison, &page).expect("draws").contains("</html>"));
+        assert!(!terminal(&comparison).is_empty() && !markdown(&comparison, &page).is_empty());
+    }
+}
+
+/// Steps that are all the same have no width to draw.
+#[test]
+fn charts_of_equal_or_extreme_values_can_be_drawn() {
+    for steps in
+        [vec![1.0; 50], vec![1e-9; 50], vec![1e12; 50], [vec![1.0; 49], vec![1e9]].concat(), vec![1.0, 2.0]]
+    {
+        for losses in [
+            vec![],
+            vec![1.0; 50],
+            vec![-3.0; 50],
+            vec![f64::NAN, 0.0, 0.0, f64::INFINITY],
+            vec![1e-30, 1e30],
+        ] {
+            let record = Record {
+                step_times: steps.clone(),
+                loss_values: losses,
+                ..record("AMD Instinct MI300X", 1.0)
+            };
+            let comparison = compare(&[("a".to_owned(), record)], &Options::default()).expect("compares");
+            assert!(charts(&comparison).is_ok());
+        }
+    }
+}
