@@ -26,12 +26,17 @@ pub struct Chart {
     pub svg: String,
 }
 
+/// A run's place, its label and its points.
+type Line<'a> = (usize, &'a str, Points);
+
 /// A chart could not be drawn.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("chart {0} cannot be drawn: {1}")]
 pub struct Error(&'static str, String);
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+/// Points of a line or of a cloud.
+type Points = Vec<(f64, f64)>;
 type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 const WIDTH: u32 = 440;
@@ -55,6 +60,7 @@ pub fn charts(comparison: &Comparison) -> Result<Vec<Chart>, Error> {
         bars(runs, "memory", "memory_allocated_gb"),
         bars(runs, "memory-reserved", "memory_reserved_gb"),
         step_times(runs),
+        throughput(runs),
         distribution(runs),
         loss(runs),
         roofline(runs),
@@ -229,6 +235,50 @@ fn step_times(runs: &[Run]) -> Result<Option<Chart>, Error> {
     })
 }
 
+/// Steps around each one whose median is shown as its throughput.
+const AROUND: usize = 15;
+
+fn throughput(runs: &[Run]) -> Result<Option<Chart>, Error> {
+    let shown: Vec<Line<'_>> = runs
+        .iter()
+        .enumerate()
+        .filter_map(|(i, run)| {
+            let tokens = run.tokens_per_step? / run.gpus? as f64;
+            let (seconds, half) = (&run.steps.seconds, AROUND / 2);
+            let middle = |at: usize| {
+                median(&mut seconds[at.saturating_sub(half)..(at + half + 1).min(seconds.len())].to_vec())
+            };
+            let at = |step: usize| ((run.steps.warmup + step + 1) as f64, tokens / middle(step));
+            let points: Points = (0..seconds.len()).map(at).collect();
+            (points.len() > AROUND).then(|| (i, run.label.as_str(), thinned(&points)))
+        })
+        .collect();
+    let values = || shown.iter().flat_map(|(_, _, points)| points).copied();
+    let (low, high) =
+        values().fold((f64::INFINITY, 0.0_f64), |(low, high), (_, y)| (low.min(y), high.max(y)));
+    let end = values().fold(0.0_f64, |end, (x, _)| end.max(x));
+    if shown.is_empty() {
+        return Ok(None);
+    }
+    let margin = ((high - low) * 0.08).max(high * 1e-3);
+    let title = format!("Tokens/s per GPU, median of {AROUND} steps");
+    draw("throughput-steps", title, describe(runs, "tokens_per_second_per_gpu"), (WIDTH, HEIGHT), |area| {
+        let labels: Vec<(usize, &str)> = shown.iter().map(|(i, label, _)| (*i, *label)).collect();
+        let (_, rest) = area.split_vertically(legend(area, &labels)?);
+        plot(
+            &rest,
+            (0.0..end, "step"),
+            ((low - margin).max(0.0)..high + margin, "tokens/s per GPU"),
+            |chart| {
+                for (i, _, points) in &shown {
+                    chart.draw_series(LineSeries::new(points.clone(), colour(*i).stroke_width(2)))?;
+                }
+                Ok(())
+            },
+        )
+    })
+}
+
 /// A figure of each run, in words.
 fn describe(runs: &[Run], key: &str) -> String {
     let Some(figure) = figures::of_key(key) else { return String::new() };
@@ -253,6 +303,7 @@ fn distribution(runs: &[Run]) -> Result<Option<Chart>, Error> {
     if width <= 0.0 {
         return Ok(None);
     }
+    let axis = (low - 2.0 * width).max(0.0)..high + width;
     let shares: Vec<(usize, Vec<f64>)> = shown
         .iter()
         .map(|(i, run)| {
@@ -275,7 +326,7 @@ fn distribution(runs: &[Run]) -> Result<Option<Chart>, Error> {
         |area| {
             let labels: Vec<(usize, &str)> = shown.iter().map(|(i, run)| (*i, run.label.as_str())).collect();
             let (_, rest) = area.split_vertically(legend(area, &labels)?);
-            plot(&rest, (low..high, "seconds"), (0.0..top, "% of steps"), |chart| {
+            plot(&rest, (axis, "seconds"), (0.0..top, "% of steps"), |chart| {
                 for (i, shares) in &shares {
                     chart.draw_series(shares.iter().enumerate().filter(|(_, share)| **share > 0.0).map(
                         |(bin, share)| {
@@ -301,7 +352,7 @@ fn loss(runs: &[Run]) -> Result<Option<Chart>, Error> {
             .collect()
     };
     let by_tokens = runs.iter().all(|run| run.losses.is_empty() || run.tokens_per_step.is_some());
-    let shown: Vec<(usize, &str, Vec<(f64, f64)>)> = runs
+    let shown: Vec<Line<'_>> = runs
         .iter()
         .enumerate()
         .filter_map(|(i, run)| {
@@ -401,11 +452,12 @@ fn capital(text: &str) -> String {
     chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
+/// Bandwidth in TB/s and peak in TFLOP/s.
+type Roof = (f64, f64);
+
 /// What operations per byte allow, and what was reached.
 fn roofline(runs: &[Run]) -> Result<Option<Chart>, Error> {
-    type Points = Vec<(f64, f64)>;
-    // The run's colour and label, its roof (bandwidth in TB/s, peak in TFLOP/s) where it has one, and what it reached.
-    let shown: Vec<(usize, &Run, Option<(f64, f64)>, Points)> = runs
+    let shown: Vec<(Line<'_>, Option<Roof>)> = runs
         .iter()
         .enumerate()
         .filter_map(|(i, run)| {
@@ -416,41 +468,38 @@ fn roofline(runs: &[Run]) -> Result<Option<Chart>, Error> {
                 .filter(|(intensity, tflops)| *intensity > 0.0 && *tflops > 0.0)
                 .collect();
             let kind = run.precision.unwrap_or(crate::peaks::Type::Bf16);
-            let roof = run
-                .peak
-                .as_ref()
-                .and_then(|found| Some((found.peak.bandwidth_gb_s / 1000.0, found.peak.tflops(kind)?)));
-            (!points.is_empty()).then_some((i, run, roof, points))
+            let peak = run.peak.as_ref().map(|found| found.peak);
+            let roof = peak.and_then(|peak| Some((peak.bandwidth_gb_s / 1000.0, peak.tflops(kind)?)));
+            (!points.is_empty()).then_some(((i, run.label.as_str(), points), roof))
         })
         .collect();
     if shown.is_empty() {
         return Ok(None);
     }
-    let xs = || {
-        shown.iter().flat_map(|(_, _, roof, points)| {
-            points.iter().map(|point| point.0).chain(roof.map(|(bandwidth, peak)| peak / bandwidth))
+    // Every point, and where each roof bends.
+    let seen: Points = shown
+        .iter()
+        .flat_map(|((_, _, points), roof)| {
+            points.iter().copied().chain(roof.map(|(bandwidth, peak)| (peak / bandwidth, peak)))
         })
+        .collect();
+    let ends = |axis: fn(&(f64, f64)) -> f64| {
+        let values = || seen.iter().map(axis);
+        (values().fold(f64::INFINITY, f64::min) / 2.0, values().fold(0.0, f64::max) * 2.0)
     };
-    let ys = || {
-        shown.iter().flat_map(|(_, _, roof, points)| {
-            points.iter().map(|point| point.1).chain(roof.map(|roof| roof.1))
-        })
-    };
-    let low = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min) / 2.0;
-    let high = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max) * 2.0;
-    let (x0, x1, y0, y1) = (low(&mut xs()), high(&mut xs()), low(&mut ys()), high(&mut ys()));
-    let count: usize = shown.iter().map(|(_, _, _, points)| points.len()).sum();
+    let ((x0, x1), (y0, y1)) = (ends(|point| point.0), ends(|point| point.1));
+    let count: usize = shown.iter().map(|((_, _, points), _)| points.len()).sum();
     let description = format!("{count} measurements below what bandwidth and peak allow");
     draw("roofline", "Roofline".to_owned(), description, (WIDTH, HEIGHT), |area| {
-        let labels: Vec<(usize, &str)> =
-            shown.iter().map(|(i, run, _, _)| (*i, run.label.as_str())).collect();
+        let labels: Vec<(usize, &str)> = shown.iter().map(|((i, label, _), _)| (*i, *label)).collect();
         let (_, rest) = area.split_vertically(legend(area, &labels)?);
         let axes = ((x0..x1).log_scale(), (y0..y1).log_scale());
         plot(&rest, (axes.0, "operations for each byte"), (axes.1, "TFLOP/s"), |chart| {
-            for (i, _, roof, points) in &shown {
+            for ((i, _, points), roof) in &shown {
                 if let Some((bandwidth, peak)) = roof {
-                    let ridge = peak / bandwidth;
-                    let roof = [x0, ridge, x1].map(|x| (x, (x * bandwidth).min(*peak).max(y0)));
+                    // From where bandwidth meets the plot's lower end, over the bend, along the peak.
+                    let start = x0.max(y0 / bandwidth);
+                    let roof = [start, peak / bandwidth, x1].map(|x| (x, (x * bandwidth).min(*peak)));
                     chart.draw_series(LineSeries::new(roof, colour(*i).stroke_width(2)))?;
                 }
                 chart.draw_series(points.iter().map(|point| Circle::new(*point, 4, colour(*i).filled())))?;

@@ -99,6 +99,7 @@ fn charts_are_documents_of_their_own() {
             "memory",
             "memory-reserved",
             "step-times",
+            "throughput-steps",
             "distribution",
             "loss",
             "roofline"
