@@ -132,16 +132,26 @@ impl Shape {
         }
     }
 
-    /// Parameters: weights, biases and norms.
+    /// Parameters: weights, biases and norms. A shape of absurd sizes has `u64::MAX`.
     pub fn parameters(&self) -> u64 {
-        let (queries, values) = (self.heads * self.head_dim, self.kv_heads * self.head_dim);
-        let attention = self.hidden * (2 * queries + 2 * values);
-        let bias = if self.qkv_bias { queries + 2 * values } else { 0 };
-        let expert = self.hidden * self.intermediate * if self.gated { 3 } else { 2 };
+        let product = |factors: &[u64]| {
+            factors.iter().fold(1_u128, |product, factor| product.saturating_mul((*factor).into()))
+        };
+        let sum = |terms: &[u128]| terms.iter().fold(0_u128, |sum, term| sum.saturating_add(*term));
+        let Self { layers, hidden, intermediate, heads, kv_heads, head_dim, vocab, .. } = *self;
         let experts = self.experts.map_or(1, |experts| experts.total);
-        let router = self.experts.map_or(0, |experts| experts.total * self.hidden);
-        let layer = attention + bias + expert * experts + router + 2 * self.hidden;
-        self.layers * layer + self.hidden + self.vocab * self.hidden * if self.tied { 1 } else { 2 }
+        let layer = sum(&[
+            product(&[hidden, heads, head_dim, 2]),
+            product(&[hidden, kv_heads, head_dim, 2]),
+            product(&[hidden, intermediate, experts, if self.gated { 3 } else { 2 }]),
+            product(&[hidden, self.experts.map_or(0, |experts| experts.total)]),
+            product(&[hidden, 2]),
+            sum(&[product(&[heads, head_dim]), product(&[kv_heads, head_dim, 2])])
+                * u128::from(self.qkv_bias),
+        ]);
+        let embeddings = product(&[vocab, hidden, if self.tied { 1 } else { 2 }]);
+        let all = sum(&[u128::from(layers).saturating_mul(layer), u128::from(hidden), embeddings]);
+        all.try_into().unwrap_or(u64::MAX)
     }
 
     /// The shape that a record states; `None` where it lacks a width or a count.

@@ -17,3 +17,6 @@ pub mod report;
 
 pub use record::Record;
 pub use statistics::Statistics;
+
+#[cfg(test)]
+mod docs;

@@ -7,6 +7,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+#[path = "cli/bench_compare.rs"]
+mod bench_compare;
+
 // NEW-TARGET: its name.
 /// All targets of virtual GPUs, with the work-items of a wave on such hardware.
 #[cfg(feature = "virtual")]
@@ -96,6 +99,9 @@ fn a_malformed_command_line_is_told_and_ends_with_2() {
         (&["bench", "extract", "--warmup", "some", "a.log"], "expected a number of steps or `auto`"),
         (&["bench", "extract", "--gpus", "0", "a.log"], "0 is not in 1.."),
         (&["hipify", "--check", "--in-place", "a.cu"], "cannot be used with"),
+        (&["bench"], "Usage: ferrocm bench"),
+        (&["bench", "compare"], "<RUN>"),
+        (&["bench", "compare", "--threshold", "much", "a.json"], "expected a percentage"),
         (&["devices", "--device", "vgpu:gfx1100?cu=4"], "`cu` is not a parameter; expected `cus`"),
         (&["devices", "--device", "gpu"], "expected `auto`, `amdgpu`, `cuda` or `vgpu`"),
     ] {

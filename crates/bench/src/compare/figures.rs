@@ -143,7 +143,11 @@ impl Figure {
 }
 
 /// A number with commas between thousands, and as many digits after the point as its size needs: five that count, at most `digits`.
+/// Sizes that no figure has are written with an exponent.
 pub fn grouped(value: f64, digits: usize) -> String {
+    if !value.is_finite() || value.abs() >= 1e15 || (value != 0.0 && value.abs() < 1e-9) {
+        return format!("{value:.3e}");
+    }
     let before = value.abs().max(1.0).log10().floor() as usize + 1;
     let mut digits = digits.min(5_usize.saturating_sub(before).max(usize::from(before < 6)));
     // A small number keeps three digits that count, however few its figure usually has.
@@ -186,6 +190,9 @@ mod tests {
             (0.000_123_4, 4, "0.000123"),
             (24.9, 0, "25"),
             (7.0, 0, "7"),
+            (1e300, 1, "1.000e300"),
+            (-2.5e-12, 4, "-2.500e-12"),
+            (f64::INFINITY, 1, "inf"),
         ] {
             assert_eq!(grouped(value, digits), text, "{value} {digits}");
         }

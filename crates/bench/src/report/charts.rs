@@ -2,6 +2,8 @@
 //!
 //! They are drawn without a background, in the colours of [`super::style`]: a page gives these other values in a dark scheme.
 
+use std::ops::Range;
+
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -67,6 +69,23 @@ pub fn charts(comparison: &Comparison) -> Result<Vec<Chart>, Error> {
     ];
     all.into_iter().filter_map(Result::transpose).collect()
 }
+
+/// The ends of an axis: `None` where they are no numbers, or so large, small or close that the plotting crate would look for labels
+/// without an end.
+fn axis(low: f64, high: f64) -> Option<Range<f64>> {
+    let size = low.abs().max(high.abs());
+    let fits = (SMALL..=LARGE).contains(&size) && high - low >= 1e-6 * size;
+    fits.then_some(low..high)
+}
+
+/// The ends of a logarithmic axis.
+fn log_axis(low: f64, high: f64) -> Option<Range<f64>> {
+    axis(low, high).filter(|_| low >= SMALL && high / low >= 1.01)
+}
+
+/// Sizes that a chart can show. No time, rate or loss of a run that anyone made is beyond.
+const SMALL: f64 = 1e-12;
+const LARGE: f64 = 1e15;
 
 fn colour(i: usize) -> RGBColor {
     SERIES[i % SERIES.len()]
@@ -214,12 +233,13 @@ fn step_times(runs: &[Run]) -> Result<Option<Chart>, Error> {
     }
     let (bottom, top) = ((bottom - (top - bottom) * 0.1).max(0.0), top + (top - bottom) * 0.1);
     let last = shown.iter().map(|(_, run)| run.steps.all.len()).max().unwrap_or(1) as f64;
+    let (Some(x), Some(y)) = (axis(0.0, last), axis(bottom, top)) else { return Ok(None) };
     let cut = shown.iter().any(|(_, run)| run.steps.all.iter().any(|step| *step > top));
     let title = if cut { "Time of each step; longer ones are cut off" } else { "Time of each step" };
     draw("step-times", title.to_owned(), describe(runs, "step_seconds"), (WIDTH, HEIGHT), |area| {
         let labels: Vec<(usize, &str)> = shown.iter().map(|(i, run)| (*i, run.label.as_str())).collect();
         let (_, rest) = area.split_vertically(legend(area, &labels)?);
-        plot(&rest, (0.0..last, "step"), (bottom..top, "seconds"), |chart| {
+        plot(&rest, (x, "step"), (y, "seconds"), |chart| {
             for (i, run) in &shown {
                 let points: Vec<(f64, f64)> = run
                     .steps
@@ -257,25 +277,20 @@ fn throughput(runs: &[Run]) -> Result<Option<Chart>, Error> {
     let (low, high) =
         values().fold((f64::INFINITY, 0.0_f64), |(low, high), (_, y)| (low.min(y), high.max(y)));
     let end = values().fold(0.0_f64, |end, (x, _)| end.max(x));
-    if shown.is_empty() {
-        return Ok(None);
-    }
     let margin = ((high - low) * 0.08).max(high * 1e-3);
+    let (Some(x), Some(y)) = (axis(0.0, end), axis((low - margin).max(0.0), high + margin)) else {
+        return Ok(None);
+    };
     let title = format!("Tokens/s per GPU, median of {AROUND} steps");
     draw("throughput-steps", title, describe(runs, "tokens_per_second_per_gpu"), (WIDTH, HEIGHT), |area| {
         let labels: Vec<(usize, &str)> = shown.iter().map(|(i, label, _)| (*i, *label)).collect();
         let (_, rest) = area.split_vertically(legend(area, &labels)?);
-        plot(
-            &rest,
-            (0.0..end, "step"),
-            ((low - margin).max(0.0)..high + margin, "tokens/s per GPU"),
-            |chart| {
-                for (i, _, points) in &shown {
-                    chart.draw_series(LineSeries::new(points.clone(), colour(*i).stroke_width(2)))?;
-                }
-                Ok(())
-            },
-        )
+        plot(&rest, (x, "step"), (y, "tokens/s per GPU"), |chart| {
+            for (i, _, points) in &shown {
+                chart.draw_series(LineSeries::new(points.clone(), colour(*i).stroke_width(2)))?;
+            }
+            Ok(())
+        })
     })
 }
 
@@ -300,10 +315,9 @@ fn distribution(runs: &[Run]) -> Result<Option<Chart>, Error> {
     all.sort_unstable_by(f64::total_cmp);
     let (low, high) = (quantile(&all, 0.001), quantile(&all, 0.995));
     let width = (high - low) / BINS as f64;
-    if width <= 0.0 {
+    let Some(x) = axis((low - 2.0 * width).max(0.0), high + width).filter(|_| width > 0.0) else {
         return Ok(None);
-    }
-    let axis = (low - 2.0 * width).max(0.0)..high + width;
+    };
     let shares: Vec<(usize, Vec<f64>)> = shown
         .iter()
         .map(|(i, run)| {
@@ -326,7 +340,7 @@ fn distribution(runs: &[Run]) -> Result<Option<Chart>, Error> {
         |area| {
             let labels: Vec<(usize, &str)> = shown.iter().map(|(i, run)| (*i, run.label.as_str())).collect();
             let (_, rest) = area.split_vertically(legend(area, &labels)?);
-            plot(&rest, (axis, "seconds"), (0.0..top, "% of steps"), |chart| {
+            plot(&rest, (x, "seconds"), (0.0..top, "% of steps"), |chart| {
                 for (i, shares) in &shares {
                     chart.draw_series(shares.iter().enumerate().filter(|(_, share)| **share > 0.0).map(
                         |(bin, share)| {
@@ -361,7 +375,7 @@ fn loss(runs: &[Run]) -> Result<Option<Chart>, Error> {
                 .losses
                 .iter()
                 .enumerate()
-                .filter(|(_, loss)| loss.is_finite())
+                .filter(|(_, loss)| loss.is_finite() && loss.abs() <= LARGE)
                 .map(|(step, loss)| ((step + 1) as f64 * each, *loss))
                 .collect();
             let values = smooth(&known.iter().map(|point| point.1).collect::<Vec<_>>());
@@ -369,34 +383,30 @@ fn loss(runs: &[Run]) -> Result<Option<Chart>, Error> {
             (points.len() > 1).then(|| (i, run.label.as_str(), thinned(&points)))
         })
         .collect();
-    if shown.is_empty() {
-        return Ok(None);
-    }
     let values = || shown.iter().flat_map(|(_, _, points)| points).map(|point| point.1);
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
     let end =
         shown.iter().filter_map(|(_, _, points)| points.last()).map(|point| point.0).fold(0.0, f64::max);
     let labels: Vec<(usize, &str)> = shown.iter().map(|(i, label, _)| (*i, *label)).collect();
     let x_name = if by_tokens { "tokens" } else { "step" };
-    let logarithmic = low > 0.0 && high / low > 20.0;
-    let title = format!("Loss by {x_name}s", x_name = if by_tokens { "token" } else { "step" });
+    let margin = ((high - low) * 0.06).max(high.abs() * 1e-3).max(1e-6);
+    let logarithmic = if low > 0.0 && high / low > 20.0 { log_axis(low * 0.8, high * 1.25) } else { None };
+    let (Some(x), Some(y)) =
+        (axis(0.0, end), logarithmic.clone().or_else(|| axis(low - margin, high + margin)))
+    else {
+        return Ok(None);
+    };
+    let title = format!("Loss by {}", if by_tokens { "tokens" } else { "step" });
     draw("loss", title, describe(runs, "final_loss"), (WIDTH, HEIGHT), |area| {
         let (_, rest) = area.split_vertically(legend(area, &labels)?);
-        if logarithmic {
-            plot(&rest, (0.0..end, x_name), ((low * 0.8..high * 1.25).log_scale(), "loss"), |chart| {
-                for (i, _, points) in &shown {
-                    chart.draw_series(LineSeries::new(points.clone(), colour(*i).stroke_width(2)))?;
-                }
-                Ok(())
-            })
-        } else {
-            let margin = ((high - low) * 0.06).max(high.abs() * 1e-3).max(1e-6);
-            plot(&rest, (0.0..end, x_name), (low - margin..high + margin, "loss"), |chart| {
-                for (i, _, points) in &shown {
-                    chart.draw_series(LineSeries::new(points.clone(), colour(*i).stroke_width(2)))?;
-                }
-                Ok(())
-            })
+        let line = |(i, _, points): &Line<'_>| LineSeries::new(points.clone(), colour(*i).stroke_width(2));
+        match logarithmic {
+            Some(_) => plot(&rest, (x, x_name), (y.log_scale(), "loss"), |chart| {
+                shown.iter().try_for_each(|one| chart.draw_series(line(one)).map(drop))
+            }),
+            None => plot(&rest, (x, x_name), (y, "loss"), |chart| {
+                shown.iter().try_for_each(|one| chart.draw_series(line(one)).map(drop))
+            }),
         }
     })
 }
@@ -410,7 +420,7 @@ fn bars(runs: &[Run], name: &'static str, key: &str) -> Result<Option<Chart>, Er
         runs.iter().enumerate().filter_map(|(i, run)| Some((i, run, run.figure(key)?))).collect();
     let most =
         shown.iter().map(|(_, _, estimate)| estimate.high.unwrap_or(estimate.value)).fold(0.0, f64::max);
-    if shown.is_empty() || most <= 0.0 {
+    if shown.is_empty() || axis(0.0, most).is_none() {
         return Ok(None);
     }
     let height = (ROW * shown.len() as i32 + 8) as u32;
@@ -483,18 +493,19 @@ fn roofline(runs: &[Run]) -> Result<Option<Chart>, Error> {
             points.iter().copied().chain(roof.map(|(bandwidth, peak)| (peak / bandwidth, peak)))
         })
         .collect();
-    let ends = |axis: fn(&(f64, f64)) -> f64| {
-        let values = || seen.iter().map(axis);
-        (values().fold(f64::INFINITY, f64::min) / 2.0, values().fold(0.0, f64::max) * 2.0)
+    let ends = |of: fn(&(f64, f64)) -> f64| {
+        let values = || seen.iter().map(of);
+        log_axis(values().fold(f64::INFINITY, f64::min) / 2.0, values().fold(0.0, f64::max) * 2.0)
     };
-    let ((x0, x1), (y0, y1)) = (ends(|point| point.0), ends(|point| point.1));
+    let (Some(x), Some(y)) = (ends(|point| point.0), ends(|point| point.1)) else { return Ok(None) };
+    let (x0, x1, y0) = (x.start, x.end, y.start);
     let count: usize = shown.iter().map(|((_, _, points), _)| points.len()).sum();
     let description = format!("{count} measurements below what bandwidth and peak allow");
     draw("roofline", "Roofline".to_owned(), description, (WIDTH, HEIGHT), |area| {
         let labels: Vec<(usize, &str)> = shown.iter().map(|((i, label, _), _)| (*i, *label)).collect();
         let (_, rest) = area.split_vertically(legend(area, &labels)?);
-        let axes = ((x0..x1).log_scale(), (y0..y1).log_scale());
-        plot(&rest, (axes.0, "operations for each byte"), (axes.1, "TFLOP/s"), |chart| {
+        let (x, y) = ((x.log_scale(), "operations for each byte"), (y.log_scale(), "TFLOP/s"));
+        plot(&rest, x, y, |chart| {
             for ((i, _, points), roof) in &shown {
                 if let Some((bandwidth, peak)) = roof {
                     // From where bandwidth meets the plot's lower end, over the bend, along the peak.

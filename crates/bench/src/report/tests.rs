@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
+use proptest::prelude::*;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::compare::{Options, compare};
@@ -200,5 +201,67 @@ fn charts_of_equal_or_extreme_values_can_be_drawn() {
             let comparison = compare(&[("a".to_owned(), record)], &Options::default()).expect("compares");
             assert!(charts(&comparison).is_ok());
         }
+    }
+}
+
+/// Numbers that records hold when something has gone wrong, and ordinary ones.
+fn number() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        Just(json!(0)),
+        Just(json!(u64::MAX)),
+        Just(json!(1)),
+        Just(json!(2048)),
+        (1_u64..100).prop_map(|number| json!(number)),
+    ]
+}
+
+fn float() -> impl Strategy<Value = Value> {
+    let extreme =
+        prop::sample::select(vec![0.0, -1.0, 1e-300, 1e300, f64::MAX, f64::MIN_POSITIVE, 1e12, 1e-9]);
+    prop_oneof![4 => (0.1..10.0).prop_map(|number| json!(number)), 1 => extreme.prop_map(|number| json!(number)), 1 => Just(Value::Null)]
+}
+
+fn any_record() -> impl Strategy<Value = Record> {
+    let floats = |most| prop::collection::vec(float(), 0..most);
+    let name = prop::sample::select(vec!["AMD Instinct MI300X", "NVIDIA H100 PCIe", "", HOSTILE]);
+    let sizes = prop::collection::vec(number(), 12);
+    (name, sizes, floats(60), floats(60), floats(8), floats(8), (float(), float(), float(), float())).prop_map(
+        |(name, sizes, steps, losses, seconds, watts, (stated, flops, bytes, memory))| {
+            serde_json::from_value(json!({
+                "gpu_info": { "device_name": name, "device_count": sizes[0], "total_memory_gb": memory, "gpu_cores": sizes[1] },
+                "training_config": { "global_batch_size": sizes[2], "sequence_length": sizes[3], "num_gpus": sizes[4] },
+                "performance_metrics": {
+                    "tokens_per_second": stated, "avg_step_time_seconds": flops, "tflops_per_gpu": stated, "warmup_steps": sizes[5],
+                },
+                "model_info": {
+                    "num_layers": sizes[6], "hidden_size": sizes[7], "intermediate_size": sizes[8], "num_attention_heads": sizes[9],
+                    "head_dim": sizes[10], "vocab_size": sizes[11],
+                },
+                "memory_metrics": { "peak_memory_allocated_gb": memory },
+                "step_times": steps,
+                "loss_values": losses,
+                "measurements": [{ "group": "g", "name": "n", "seconds": seconds, "flops": flops, "bytes": bytes }],
+                "telemetry": watts.iter().enumerate()
+                    .map(|(i, watts)| json!({ "seconds": i, "gpu": i % 2, "power_watts": watts })).collect::<Vec<_>>(),
+            }))
+            .expect("a record")
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_records_have_reports(a in any_record(), b in any_record(), c in any_record()) {
+        let records = [("a".to_owned(), a), ("b".to_owned(), b), (HOSTILE.to_owned(), c)];
+        let comparison = compare(&records, &Options { resamples: 50, ..Options::default() }).expect("compares");
+        let html = html(&comparison, &page());
+        prop_assert!(html.is_ok(), "{html:?}");
+        prop_assert!(terminal(&comparison).chars().all(|c| c == '\n' || !c.is_control()));
+        prop_assert!(csv(&comparison).lines().all(|line| fields(line).len() == 5));
+        prop_assert!(markdown(&comparison, &page()).contains("## Runs"));
+        prop_assert!(serde_json::to_string(&comparison).is_ok());
     }
 }

@@ -279,6 +279,8 @@ fn text(
 ) -> anyhow::Result<String> {
     let mut page = report::Page::of(comparison);
     page.note.clone_from(&arguments.note);
+    page.command =
+        Some(command(std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned())));
     if let Some(title) = &arguments.title {
         page.title.clone_from(title);
     }
@@ -298,6 +300,44 @@ fn text(
             format!("{value:#}\n")
         }
     })
+}
+
+/// The command line without what does not change a comparison: where it is written to, what its page is called, what it is judged by.
+fn command(arguments: impl Iterator<Item = String>) -> String {
+    const WITHOUT: [&str; 11] = [
+        "--output",
+        "-o",
+        "--charts",
+        "--title",
+        "--note",
+        "--history",
+        "--against",
+        "--threshold",
+        "--key",
+        "--commit",
+        "--date",
+    ];
+    let mut out = String::from("ferrocm");
+    let mut arguments = arguments;
+    while let Some(argument) = arguments.next() {
+        if WITHOUT.contains(&argument.as_str()) {
+            arguments.next();
+            continue;
+        }
+        if WITHOUT
+            .iter()
+            .any(|option| argument.strip_prefix(option).is_some_and(|rest| rest.starts_with('=')))
+        {
+            continue;
+        }
+        let plain =
+            !argument.is_empty() && argument.chars().all(|c| c.is_alphanumeric() || "-_./=:,%+@".contains(c));
+        match plain {
+            true => out.extend([" ", &argument]),
+            false => out.push_str(&format!(" '{}'", argument.replace('\'', "'\\''"))),
+        }
+    }
+    out
 }
 
 fn write_charts(folder: &Path, comparison: &Comparison) -> anyhow::Result<()> {
@@ -461,6 +501,27 @@ mod tests {
         ] {
             assert_eq!(iso8601(seconds), date);
         }
+    }
+
+    #[test]
+    fn a_page_names_the_command_without_its_own_place() {
+        let line = [
+            "bench",
+            "compare",
+            "--output",
+            "x",
+            "--note=a b",
+            "--model",
+            "llama",
+            "-o",
+            "y",
+            "it's.json",
+            "b.json",
+        ];
+        assert_eq!(
+            command(line.map(str::to_owned).into_iter()),
+            r"ferrocm bench compare --model llama 'it'\''s.json' b.json"
+        );
     }
 
     #[test]

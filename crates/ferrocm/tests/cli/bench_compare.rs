@@ -1,0 +1,280 @@
+//! `ferrocm bench compare`, with runs of known speed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::{Ran, ferrocm, json, run};
+
+/// The file of a run whose steps take about `seconds`.
+fn record(folder: &Path, name: &str, seconds: f64, changes: &[(&str, Value)]) -> String {
+    let steps: Vec<f64> =
+        (0..150).map(|i| seconds * (1.0 + 0.01 * f64::from((i * 7919) % 13) / 13.0)).collect();
+    let mut record = json!({
+        "platform": "amd",
+        "gpu_info": { "device_count": 8, "device_name": "AMD Instinct MI300X", "total_memory_gb": 206.14 },
+        "training_config": { "global_batch_size": 64, "sequence_length": 2048, "num_gpus": 8, "precision": "bf16" },
+        "memory_metrics": { "peak_memory_allocated_gb": 100.0 },
+        "step_times": steps,
+    });
+    for (pointer, value) in changes {
+        *record.pointer_mut(pointer).expect("a field") = value.clone();
+    }
+    let file = folder.join(format!("{name}.json"));
+    fs::write(&file, record.to_string()).expect("write");
+    file.to_str().expect("UTF-8").to_owned()
+}
+
+fn compare(arguments: &[&str]) -> Ran {
+    let mut command = ferrocm(&["bench", "compare"]);
+    run(command.args(arguments).env_remove("GITHUB_SHA").env_remove("CI_COMMIT_SHA"))
+}
+
+#[test]
+fn tables_say_which_run_is_faster_and_where_runs_differ() {
+    let folder = tempfile::tempdir().expect("folder");
+    let slow = record(folder.path(), "slow", 3.0, &[]);
+    let fast = record(folder.path(), "fast", 2.0, &[("/training_config/sequence_length", json!(4096))]);
+
+    let ran = compare(&[&slow, &fast]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{}", ran.err);
+    assert!(ran.out.starts_with("fast is 3.000 times as fast as slow per GPU (95 %: "), "{}", ran.out);
+    assert!(ran.out.contains("warning: The sequence length differs: slow 2048, fast 4096."), "{}", ran.out);
+    let ran = compare(&["--baseline", "fast", &slow, &fast]);
+    assert!(ran.out.starts_with("slow is 0.333 times as fast as fast per GPU"), "{}", ran.out);
+    let ran = compare(&["--baseline", "2", "--model", "llama-3.1-8b", "--format", "json", &slow, &fast]);
+    let value = json(&ran.out);
+    assert_eq!(value["baseline"], 1);
+    assert_eq!(value["runs"][0]["shape"]["layers"], 32);
+    let speed = |i: usize| {
+        value["runs"][i]["figures"]["tokens_per_second_per_gpu"]["value"].as_f64().expect("a figure")
+    };
+    assert!((speed(1) / speed(0) - 3.0).abs() < 1e-9);
+    let warnings: Vec<_> =
+        value["warnings"].as_array().expect("a list").iter().map(|warning| &warning["kind"]).collect();
+    assert_eq!(warnings, ["sequence_length"]);
+}
+
+#[test]
+fn prices_and_power_are_of_all_runs_or_of_one() {
+    let folder = tempfile::tempdir().expect("folder");
+    let (a, b) = (record(folder.path(), "a", 2.0, &[]), record(folder.path(), "b", 2.0, &[]));
+    let arguments = [
+        "--format", "json", "--price", "2", "--price", "b=4", "--power", "500", "--pue", "1", "--carbon",
+        "0", &a, &b,
+    ];
+    let value = json(&compare(&arguments).out);
+    let figure = |i: usize, key: &str| value["runs"][i]["figures"][key]["value"].as_f64().expect("a figure");
+    assert!(
+        (figure(1, "dollars_per_million_tokens") / figure(0, "dollars_per_million_tokens") - 2.0).abs()
+            < 1e-9
+    );
+    let rate = figure(0, "tokens_per_second");
+    assert!((figure(0, "joules_per_token") - 8.0 * 500.0 / rate).abs() < 1e-12);
+    assert!(figure(0, "co2_grams_per_million_tokens").abs() < 1e-12);
+}
+
+#[test]
+fn every_format_is_written_to_a_file() {
+    let folder = tempfile::tempdir().expect("folder");
+    let script = json!("<script>alert(1)</script>");
+    let (a, b) = (
+        record(folder.path(), "a", 3.0, &[("/gpu_info/device_name", script)]),
+        record(folder.path(), "b", 2.0, &[]),
+    );
+    let charts = folder.path().join("charts");
+    for (format, start) in [
+        ("table", "b is 1.500 times"),
+        ("markdown", "# a against b\n"),
+        ("html", "<!DOCTYPE html>"),
+        ("csv", "run,figure,value,low,high\n"),
+        ("json", "{"),
+    ] {
+        let file = folder.path().join(format);
+        let path = file.to_str().expect("UTF-8");
+        let ran = compare(&[
+            "--format",
+            format,
+            "--output",
+            path,
+            "--charts",
+            charts.to_str().expect("UTF-8"),
+            &a,
+            &b,
+        ]);
+        assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (Some(0), "", ""), "{format}");
+        let text = fs::read_to_string(&file).expect("read");
+        assert!(text.starts_with(start), "{format}: {text}");
+        if format == "html" {
+            assert!(
+                !text.contains("<script") && text.contains("&lt;script&gt;") && text.contains("<svg"),
+                "{text}"
+            );
+        }
+    }
+    let mut names: Vec<String> = fs::read_dir(charts)
+        .expect("charts")
+        .map(|file| file.expect("a file").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    // MFU needs a model.
+    assert_eq!(
+        names,
+        [
+            "cost.svg",
+            "distribution.svg",
+            "energy.svg",
+            "memory.svg",
+            "step-times.svg",
+            "throughput-steps.svg",
+            "throughput.svg"
+        ]
+    );
+}
+
+#[test]
+fn a_history_grows_and_a_regression_ends_with_1() {
+    let folder = tempfile::tempdir().expect("folder");
+    let history = folder.path().join("history.jsonl");
+    let path = history.to_str().expect("UTF-8");
+    let lines = || fs::read_to_string(&history).map_or(0, |text| text.lines().count());
+    let judge = |file: &str, more: &[&str]| {
+        let arguments = [
+            &["--history", path, "--against", path, "--date", "2026-11-25T00:00:00Z", "--commit", "abc"],
+            more,
+            &[file],
+        ];
+        compare(&arguments.concat())
+    };
+    let same = record(folder.path(), "nightly", 2.0, &[]);
+    let first = judge(&same, &[]);
+    assert_eq!((first.code, lines()), (Some(0), 1), "{}", first.err);
+    assert!(first.err.contains("no earlier run has its key"), "{}", first.err);
+    let entry = json(fs::read_to_string(&history).expect("read").trim());
+    assert_eq!(entry["key"], "MI300X x8 s2048 b64 bf16");
+    assert_eq!(
+        (&entry["commit"], &entry["date"], &entry["label"]),
+        (&json!("abc"), &json!("2026-11-25T00:00:00Z"), &json!("nightly"))
+    );
+
+    let again = judge(&same, &[]);
+    assert_eq!((again.code, lines()), (Some(0), 2), "{}", again.err);
+    assert!(again.err.contains("nightly: ok: tokens/s per GPU: "), "{}", again.err);
+
+    // 10 % slower: it fails, and is not kept.
+    let slower = record(folder.path(), "nightly", 2.2, &[]);
+    let worse = judge(&slower, &["--format", "json"]);
+    assert_eq!((worse.code, lines()), (Some(1), 2), "{}", worse.err);
+    assert!(worse.err.contains("nightly: REGRESSED: tokens/s per GPU: "), "{}", worse.err);
+    let outcomes = json(&worse.out)["against"][0]["figures"].clone();
+    let outcome = |key: &str| {
+        let found = outcomes.as_array().expect("a list").iter().find(|one| one["figure"] == key);
+        found.expect("judged")["outcome"].clone()
+    };
+    assert_eq!(
+        (outcome("step_seconds"), outcome("memory_allocated_gb")),
+        (json!("regressed"), json!("same"))
+    );
+    assert_eq!(judge(&slower, &["--threshold", "15%"]).code, Some(0));
+
+    // A figure that earlier runs had is gone.
+    let silent =
+        record(folder.path(), "nightly", 2.2, &[("/memory_metrics/peak_memory_allocated_gb", json!(null))]);
+    let gone = judge(&silent, &[]);
+    assert_eq!(gone.code, Some(1));
+    assert!(gone.err.contains("GONE: memory allocated at most: 100.00 GB → none"), "{}", gone.err);
+
+    // A line that was cut does not swallow the next one, and is told.
+    fs::write(&history, fs::read_to_string(&history).expect("read").trim_end()).expect("write");
+    assert_eq!((compare(&["--history", path, &same]).code, lines()), (Some(0), 4));
+    fs::write(&history, "{\"key\":\"MI3\n").expect("write");
+    let cut = judge(&same, &[]);
+    assert_eq!(cut.code, Some(2));
+    assert!(cut.err.contains("line 1 is no entry of a history"), "{}", cut.err);
+}
+
+#[test]
+fn runs_are_judged_by_the_file_of_a_run_too() {
+    let folder = tempfile::tempdir().expect("folder");
+    let before = record(folder.path(), "before", 2.0, &[]);
+    let fine = record(folder.path(), "fine", 2.01, &[]);
+    let slow = record(folder.path(), "slow", 2.5, &[]);
+    assert_eq!(compare(&["--against", &before, "--price", "fine=2", &fine]).code, Some(0));
+    let ran = compare(&["--against", &before, "--baseline", "slow", &fine, &slow]);
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.err.contains("fine: ok: ") && ran.err.contains("slow: REGRESSED: time of a step"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn what_cannot_be_read_or_is_wrong_ends_with_2() {
+    let folder = tempfile::tempdir().expect("folder");
+    let good = record(folder.path(), "good", 2.0, &[]);
+    let write = |name: &str, text: &str| -> String {
+        let file: PathBuf = folder.path().join(name);
+        fs::write(&file, text).expect("write");
+        file.to_str().expect("UTF-8").to_owned()
+    };
+    let (empty, broken, list) =
+        (write("empty.json", "{}"), write("broken.json", "{\"step_times\": [1,"), write("list.json", "[]"));
+    let missing = folder.path().join("missing.json").to_str().expect("UTF-8").to_owned();
+    for (arguments, told) in [
+        (&[missing.as_str()][..], "cannot read"),
+        (&[&empty], "has no step times"),
+        (&[&broken], "is no record of a run"),
+        (&[&list], "is no record of a run"),
+        (&["--baseline", "3", &good], "run 3 is to be the baseline, but there are 1"),
+        (&["--baseline", "x", &good], "no run is called `x`; they are good"),
+        (&["--price", "x=1", &good], "no run is called `x`"),
+        (&["--price=-1", &good], "a price has to be a positive number"),
+        (&["--model", "gpt-9", &good], "no model is called `gpt-9`; known are llama-2-7b"),
+        (&["--precision", "f1", &good], "`f1` names no type of numbers"),
+        (&["--against", &missing, &good], "cannot read"),
+        (&["--against", &empty, &good], "neither a history nor a record"),
+        (&["--output", "/no/such/folder/x", &good], "cannot write"),
+        (&[&good, &good], "two runs are called"),
+    ] {
+        let ran = compare(arguments);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{arguments:?}: {}", ran.err);
+        assert!(ran.err.contains(told), "{told} in {}", ran.err);
+    }
+}
+
+/// The command in `docs/bench-compare.md` gives the page beside it, where a checkout has the files of the runs. `FERROCM_BLESS=1` writes it.
+#[test]
+fn the_example_of_the_docs_is_what_its_command_gives() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let docs = fs::read_to_string(root.join("docs/bench-compare.md")).expect("the page");
+    let start = docs
+        .find("$ ferrocm bench compare --model llama-3.1-8b --format html --output docs/bench/")
+        .expect("the command");
+    let command = docs[start..].split("\n```").next().expect("its end").replace("\\\n", " ");
+    // Arguments as a shell reads them: blanks separate, but not within quotes.
+    let mut arguments = Vec::new();
+    for (i, part) in command.split('"').enumerate() {
+        match i % 2 {
+            0 => arguments.extend(part.split_whitespace().map(str::to_owned)),
+            _ => arguments.push(part.to_owned()),
+        }
+    }
+    let output = arguments.iter().position(|argument| argument == "--output").expect("an output");
+    let page = root.join(arguments.remove(output + 1));
+    arguments.remove(output);
+    let folder = root.join("../shared/data/training");
+    if !folder.is_dir() {
+        println!("skipped: there is no {}", folder.display());
+        return;
+    }
+    let ran = run(ferrocm(&[]).args(&arguments[2..]).current_dir(folder));
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{}", ran.err);
+    if std::env::var_os("FERROCM_BLESS").is_some() {
+        fs::write(&page, &ran.out).expect("write");
+    }
+    let expected = fs::read_to_string(&page).expect("the example");
+    assert!(expected.len() < 300_000 && expected.contains("1.359×"), "{} bytes", expected.len());
+    assert!(ran.out == expected, "FERROCM_BLESS=1 writes {}", page.display());
+}

@@ -1,0 +1,29 @@
+//! Any text as the record of a run and as a history: whatever is read is compared, reported and judged without a panic, and what is
+//! written to a history is read again.
+#![no_main]
+
+use bench::compare::{Options, compare};
+use bench::history::{Entry, judge, parse};
+use bench::{Record, report};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    let earlier = parse(text).unwrap_or_default();
+    for entry in &earlier {
+        let again = parse(&entry.line()).expect("an entry");
+        assert_eq!((again.len(), &again[0].key), (1, &entry.key));
+        judge(entry, &earlier, 0.05);
+    }
+    let Ok(record) = serde_json::from_str::<Record>(text) else { return };
+    let records = [("a".to_owned(), record), ("b".to_owned(), Record::default())];
+    let comparison = compare(&records, &Options { resamples: 20, ..Options::default() }).expect("compares");
+    let page = report::Page::of(&comparison);
+    assert!(!report::html(&comparison, &page).expect("draws").contains("<script"));
+    assert!(report::terminal(&comparison).chars().all(|c| c == '\n' || !c.is_control()));
+    let _ = (report::markdown(&comparison, &page), report::csv(&comparison));
+    for run in &comparison.runs {
+        let entry = Entry::of(run, None, "", None);
+        assert_eq!(parse(&entry.line()).expect("an entry").len(), 1);
+        judge(&entry, &earlier, 0.05);
+    }
+});
