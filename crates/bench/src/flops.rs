@@ -13,9 +13,9 @@
 //! | choice of experts, in each layer | `2·h·E` |
 //! | logits | `2·h·V` |
 //!
-//! and twice that again in the backward pass, which multiplies each gradient by weights and by inputs. Looking a token up in the
-//! embedding is no product. What is computed a second time to save memory (activation recomputation) is not counted: it is work of the implementation,
-//! not of the model, so these are the operations of MFU, not of HFU.
+//! and twice that again in the backward pass, which multiplies each gradient by weights and by inputs. Looking a token up in the embedding
+//! is no product. What is computed a second time to save memory (activation recomputation) is not counted: it is work of the
+//! implementation, not of the model, so these are the operations of MFU, not of HFU.
 //!
 //! `c` is a matter of convention ([`Mask`]):
 //!

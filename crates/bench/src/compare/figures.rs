@@ -31,7 +31,7 @@ pub struct Figure {
     pub better: Better,
     /// Where reports show it.
     pub group: Group,
-    /// Whether `--against` judges it. Of figures that follow from each other, one is judged.
+    /// Whether `--against` judges it. What follows from a judged figure, or changes with prices, is not.
     pub judged: bool,
 }
 

@@ -2,9 +2,10 @@
 //!
 //! Steps of a run are not independent: a slow network stays slow for a while. Intervals that take them for independent are too narrow. The
 //! ones here come from a moving-block bootstrap (Künsch 1989): a resample is made of blocks of consecutive steps, drawn with replacement,
-//! so that what depends on its neighbours stays beside them. Blocks have `⌈(3/2)^⅓ · (2ρ/(1 − ρ²))^⅔ · n^⅓⌉` steps, where `ρ` is the correlation of
-//! neighbouring steps: the length that is best for the variance of a mean where `ρ` says all about the dependence (Carlstein 1986, with
-//! the factor for overlapping blocks), and at most a third of the run. Where neighbours do not depend on each other, a block is one step.
+//! so that what depends on its neighbours stays beside them. Blocks have `⌈(3/2)^⅓ · (2ρ/(1 − ρ²))^⅔ · n^⅓⌉` steps, where `ρ` is the
+//! correlation of neighbouring steps: the length that is best for the variance of a mean where `ρ` says all about the dependence (Carlstein
+//! 1986, with the factor for overlapping blocks), and at most a third of the run. Where neighbours do not depend on each other, a block is
+//! one step.
 //!
 //! An interval holds the middle 95 % of the resamples' values. It says how much the figure would vary if *this run* went on, not how much
 //! another run on another day would differ.

@@ -10,7 +10,7 @@ use super::steps::{Stability, Steps};
 use super::{Error, Options};
 use crate::flops::{self, Mask, Shape};
 use crate::peaks::{self, Found, Type};
-use crate::record::{Finding, Measurement, Record, Sample};
+use crate::record::{Finding, Measurement, Platform, Record, Sample};
 
 /// One run, as a comparison shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -92,7 +92,12 @@ impl Run {
     ) -> Result<Self, Error> {
         let mut notes = Vec::new();
         let info = &record.gpu_info;
-        let peak = match peaks::find(info) {
+        let found = match record.platform {
+            // Its times are those of the CPU that executes it.
+            Platform::Virtual => Err("a virtual GPU has no peak".to_owned()),
+            _ => peaks::find(info).map_err(|error| error.to_string()),
+        };
+        let peak = match found {
             Ok(found) => {
                 if let Some(assumed) = &found.assumed {
                     notes.push(format!("{} is taken as {assumed}", found.peak.product));
@@ -181,7 +186,8 @@ impl Run {
         self.tokens_per_step = by_batch.or(by_rate).filter(|tokens| *tokens > 0.0);
         match (by_batch, by_rate) {
             (None, Some(_)) => {
-                self.notes.push("tokens of a step follow from the recorded tokens/s: the record has no batch or sequence length".to_owned());
+                let note = "tokens of a step follow from the recorded tokens/s: the record has no batch or sequence length";
+                self.notes.push(note.to_owned());
             }
             (None, None) => self.notes.push(
                 "no tokens/s: the record has neither batch and sequence length nor tokens/s".to_owned(),

@@ -140,6 +140,20 @@ fn mfu_is_by_the_peak_of_the_precision() {
 }
 
 #[test]
+fn a_virtual_gpu_has_no_mfu() {
+    let run = compare(&[("a".to_owned(), record(json!({ "platform": "virtual" })))], &Options::default())
+        .expect("compares")
+        .runs
+        .remove(0);
+    assert!(
+        run.figure("tflops_per_gpu").is_some()
+            && run.figure("mfu").is_none()
+            && run.figure("joules_per_token").is_none()
+    );
+    assert!(run.notes.contains(&"no MFU: a virtual GPU has no peak".to_owned()), "{:?}", run.notes);
+}
+
+#[test]
 fn cost_energy_and_carbon_follow_from_what_is_given() {
     let options = Options {
         prices: vec![(None, 4.0), (Some("b".to_owned()), 2.0)],

@@ -84,7 +84,8 @@ fn runs(comparison: &Comparison) -> String {
         };
         let _ = writeln!(
             out,
-            "<li><svg class=\"dot\" viewBox=\"0 0 12 12\" aria-hidden=\"true\"><rect width=\"12\" height=\"12\" rx=\"3\" fill=\"{}\"/></svg>\
+            "<li><svg class=\"dot\" viewBox=\"0 0 12 12\" aria-hidden=\"true\">\
+             <rect width=\"12\" height=\"12\" rx=\"3\" fill=\"{}\"/></svg>\
              <strong>{}</strong>{base}<br><span>{}{}</span></li>",
             hex(SERIES[i % SERIES.len()]),
             escape(&run.label),
@@ -243,9 +244,10 @@ h2 { margin: 0 0 10px; font-size: 17px; }
 .dot { position: absolute; left: 0; top: 6px; width: 12px; height: 12px; }
 .base { margin-left: 4px; padding: 1px 7px; border: 1px solid var(--line); border-radius: 99px; color: var(--weak); font-size: 12px; }
 section { margin: 0 0 18px; padding: 18px 20px; border: 1px solid var(--line); border-radius: 10px; background: var(--card); }
-.answers { display: grid; gap: 12px; padding: 0; border: 0; background: none; grid-template-columns: repeat(auto-fit, minmax(min(440px, 100%), 1fr)); }
-.answer { display: flex; gap: 20px; align-items: center; padding: 16px 20px; border: 1px solid var(--line); border-left: 4px solid var(--weak);
-  border-radius: 10px; background: var(--card); }
+.answers { display: grid; gap: 12px; padding: 0; border: 0; background: none;
+  grid-template-columns: repeat(auto-fit, minmax(min(440px, 100%), 1fr)); }
+.answer { display: flex; gap: 20px; align-items: center; padding: 16px 20px; border: 1px solid var(--line);
+  border-left: 4px solid var(--weak);  border-radius: 10px; background: var(--card); }
 .answer.good { border-left-color: var(--good); } .answer.bad { border-left-color: var(--bad); }
 .answer > div:last-child { flex: 1; min-width: 0; } .answer p { margin: 0 0 2px; overflow-wrap: anywhere; }
 .ratio { font-size: 34px; font-weight: 650; letter-spacing: -0.02em; font-variant-numeric: tabular-nums; }
@@ -257,7 +259,8 @@ section { margin: 0 0 18px; padding: 18px 20px; border: 1px solid var(--line); b
 .warnings { border-color: var(--warn-line); background: var(--warn); }
 .warnings ul, .notes ul { margin: 0; padding-left: 20px; } .warnings li, .notes li { margin: 3px 0; overflow-wrap: anywhere; }
 .notes { color: var(--weak); font-size: 13.5px; } .notes h2 { color: var(--text); }
-.charts { display: grid; gap: 12px; padding: 0; border: 0; background: none; grid-template-columns: repeat(auto-fit, minmax(min(460px, 100%), 1fr)); }
+.charts { display: grid; gap: 12px; padding: 0; border: 0; background: none;
+  grid-template-columns: repeat(auto-fit, minmax(min(460px, 100%), 1fr)); }
 .charts.small { grid-template-columns: repeat(auto-fill, minmax(min(330px, 100%), 1fr)); }
 .charts:not(.small) > figure:last-child:nth-child(odd) { grid-column: 1 / -1; } .charts > figure svg { max-height: 340px; }
 figure { margin: 0; padding: 14px 16px 12px; border: 1px solid var(--line); border-radius: 10px; background: var(--card); }

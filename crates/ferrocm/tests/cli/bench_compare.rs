@@ -244,7 +244,8 @@ fn what_cannot_be_read_or_is_wrong_ends_with_2() {
     }
 }
 
-/// The command in `docs/bench-compare.md` gives the page beside it, where a checkout has the files of the runs. `FERROCM_BLESS=1` writes it.
+/// The command in `docs/bench-compare.md` gives the page beside it, where a checkout has the files of the runs. `FERROCM_BLESS=1` writes
+/// it.
 #[test]
 fn the_example_of_the_docs_is_what_its_command_gives() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
