@@ -247,7 +247,7 @@ section { margin: 0 0 18px; padding: 18px 20px; border: 1px solid var(--line); b
 .answers { display: grid; gap: 12px; padding: 0; border: 0; background: none;
   grid-template-columns: repeat(auto-fit, minmax(min(440px, 100%), 1fr)); }
 .answer { display: flex; gap: 20px; align-items: center; padding: 16px 20px; border: 1px solid var(--line);
-  border-left: 4px solid var(--weak);  border-radius: 10px; background: var(--card); }
+  border-left: 4px solid var(--weak); border-radius: 10px; background: var(--card); }
 .answer.good { border-left-color: var(--good); } .answer.bad { border-left-color: var(--bad); }
 .answer > div:last-child { flex: 1; min-width: 0; } .answer p { margin: 0 0 2px; overflow-wrap: anywhere; }
 .ratio { font-size: 34px; font-weight: 650; letter-spacing: -0.02em; font-variant-numeric: tabular-nums; }
