@@ -6,14 +6,14 @@
 #![warn(missing_docs)]
 
 pub mod check;
-pub mod extract;
 pub mod compare;
+pub mod extract;
 pub mod flops;
 pub mod history;
 pub mod peaks;
 pub mod record;
-pub mod statistics;
 pub mod report;
+pub mod statistics;
 
 pub use record::Record;
 pub use statistics::Statistics;
