@@ -2,10 +2,10 @@
 //!
 //! Figures in files are rounded. A figure contradicts another only if no values that are printed like them agree.
 
-mod cores;
 mod rounding;
 
-use crate::record::{Finding, Memory, Parallelism, Record};
+use crate::peaks::{self, Peak};
+use crate::record::{Finding, Memory, Parallelism, Platform, Record};
 use crate::statistics::{self, Interval, Statistics};
 
 use rounding::{agrees, around, half_unit, half_unit_of_series};
@@ -26,7 +26,8 @@ const PRINTED_RATE: f64 = 0.02;
 /// | `step-count-contradicts-steps` | the number of steps, against the times of steps |
 /// | `series-lengths-differ` | losses, learning rates or norms, against the times of steps |
 /// | `throughput-per-core-contradicts-cores` | throughput per core, against steps per second ÷ cores |
-/// | `cores-contradict-device` | the cores of a GPU, against its name |
+/// | `cores-contradict-device`, `compute-units-contradict-device` | the cores of a GPU, or its compute units, against its name |
+/// | `memory-contradicts-device`, `architecture-contradicts-device` | the memory of a GPU, or its architecture, against its name |
 /// | `cores-contradict-compute-units` | the cores of a GPU, against its compute units × 64 or 128 |
 /// | `device-name-ambiguous` | a name that GPUs of different sizes have, and the record does not say how many cores |
 /// | `batch-contradicts-parallelism` | the global batch, against micro-batch × accumulation × replicas |
@@ -52,11 +53,20 @@ const PRINTED_RATE: f64 = 0.02;
 pub fn findings(record: &Record) -> Vec<Finding> {
     let mut findings = Vec::new();
     check_series(record, &mut findings);
-    if let Some(statistics) = Statistics::of(record) {
-        let times = Times::of(record, &statistics);
-        check_times(record, &statistics, &times, &mut findings);
-        check_rates(record, &statistics, &times, &mut findings);
-        check_warmup(record, &statistics, &mut findings);
+    let statistics = Statistics::of(record);
+    if let Some(statistics) = &statistics {
+        let times = Times::of(record, statistics);
+        check_times(record, statistics, &times, &mut findings);
+        check_tokens(record, statistics.mean, times.mean, &mut findings);
+        check_per_gpu(record, &mut findings);
+        check_per_core(record, statistics, &times, &mut findings);
+        check_warmup(record, statistics, &mut findings);
+    } else {
+        // The mean is all there is of the times.
+        if let Some(mean) = record.performance_metrics.avg_step_time_seconds.filter(|mean| *mean > 0.0) {
+            check_tokens(record, mean, around(mean, half_unit(mean)), &mut findings);
+        }
+        check_per_gpu(record, &mut findings);
     }
     check_gpu(record, &mut findings);
     check_parallelism(record, &mut findings);
@@ -66,6 +76,46 @@ pub fn findings(record: &Record) -> Vec<Finding> {
     }
     findings
 }
+
+/// What a record says of itself besides, and [`findings`]. A record that was extracted has findings of both kinds in it; what
+/// [`findings`] looks for is looked for again, so that nothing is told twice and nothing that no longer holds.
+#[must_use]
+pub fn all_findings(record: &Record) -> Vec<Finding> {
+    let mut all: Vec<Finding> =
+        record.findings.iter().filter(|finding| !KINDS.contains(&finding.kind.as_str())).cloned().collect();
+    all.extend(findings(record));
+    all
+}
+
+/// The kinds that [`findings`] gives.
+const KINDS: &[&str] = &[
+    "architecture-contradicts-device",
+    "batch-contradicts-parallelism",
+    "compute-units-contradict-device",
+    "cores-contradict-compute-units",
+    "cores-contradict-device",
+    "device-name-ambiguous",
+    "gpu-counts-differ",
+    "gpus-contradict-parallelism",
+    "loss-is-no-number",
+    "max-contradicts-steps",
+    "mean-contradicts-steps",
+    "mean-includes-warmup",
+    "memory-contradicts-device",
+    "memory-contradicts-itself",
+    "min-contradicts-steps",
+    "series-lengths-differ",
+    "step-count-contradicts-steps",
+    "steps-per-second-contradict-mean",
+    "strategy-contradicts-parallelism",
+    "tflops-contradict-tokens",
+    "throughput-per-core-contradicts-cores",
+    "time-is-no-time",
+    "tokens-contradict-batch",
+    "tokens-per-gpu-contradict-total",
+    "total-below-steps",
+    "total-exceeds-steps",
+];
 
 /// A finding with both figures.
 pub(crate) fn finding(kind: &str, stated: f64, derived: f64, text: String) -> Finding {
@@ -88,13 +138,10 @@ struct Times {
 impl Times {
     fn of(record: &Record, statistics: &Statistics) -> Times {
         let half = half_unit_of_series(&record.step_times);
-        // As extraction writes it.
-        let steps_per_row =
-            record.performance_metrics.other.get("steps_per_row").and_then(serde_json::Value::as_f64);
         Times {
             mean: around(statistics.mean, half),
             total: around(statistics.total, half * statistics.steps as f64),
-            averaged: steps_per_row.is_some_and(|steps| steps > 1.0),
+            averaged: statistics::steps_per_row(record) > 1,
         }
     }
 }
@@ -221,7 +268,8 @@ fn check_warmup(record: &Record, statistics: &Statistics, findings: &mut Vec<Fin
     }
 }
 
-fn check_rates(record: &Record, statistics: &Statistics, times: &Times, findings: &mut Vec<Finding>) {
+/// Tokens per second against those of a step and its time: the mean, and what it may be.
+fn check_tokens(record: &Record, mean: f64, times: Interval, findings: &mut Vec<Finding>) {
     let performance = &record.performance_metrics;
     let config = &record.training_config;
     if let (Some(stated), Some(tokens), Some(batch), Some(length)) = (
@@ -229,23 +277,22 @@ fn check_rates(record: &Record, statistics: &Statistics, times: &Times, findings
         statistics::tokens_per_step(record),
         config.global_batch_size,
         config.sequence_length,
-    ) && times.mean.low > 0.0
+    ) && times.low > 0.0
     {
-        let possible = Interval { low: tokens / times.mean.high, high: tokens / times.mean.low };
-        let derived = tokens / statistics.mean;
+        let possible = Interval { low: tokens / times.high, high: tokens / times.low };
+        let derived = tokens / mean;
         // A rate that a program printed is the mean of what it printed per step, not one of the steps' mean.
         let printed = performance.other.contains_key("tokens_per_second_source");
         let near = (stated / derived - 1.0).abs() <= PRINTED_RATE;
         if !(agrees(stated, possible) || printed && near) {
             let mut text = format!(
                 "tokens_per_second states {stated}, and {batch} × {length} ÷ {} s is {}",
-                figure(statistics.mean),
+                figure(mean),
                 figure(derived)
             );
-            let fitting = stated * statistics.mean / batch as f64;
+            let fitting = stated * mean / batch as f64;
             // Only a length that the figures give nearly exactly is worth naming.
-            if (fitting - fitting.round()).abs()
-                <= (fitting * half_unit_of_series(&record.step_times) / statistics.mean).max(1e-3 * fitting)
+            if (fitting - fitting.round()).abs() <= (fitting * (times.high - mean) / mean).max(1e-3 * fitting)
             {
                 text.push_str(&format!("; a sequence length of {} would fit", nearest_length(fitting)));
             } else {
@@ -254,6 +301,10 @@ fn check_rates(record: &Record, statistics: &Statistics, times: &Times, findings
             findings.push(finding("tokens-contradict-batch", stated, derived, text));
         }
     }
+}
+
+fn check_per_gpu(record: &Record, findings: &mut Vec<Finding>) {
+    let performance = &record.performance_metrics;
     if let (Some(stated), Some(total), Some(gpus)) =
         (performance.tokens_per_second_per_gpu, performance.tokens_per_second, statistics::gpus(record))
     {
@@ -267,9 +318,14 @@ fn check_rates(record: &Record, statistics: &Statistics, times: &Times, findings
             findings.push(finding("tokens-per-gpu-contradict-total", stated, derived, text));
         }
     }
-    if let (Some(stated), Some(derived), Some(cores)) =
-        (performance.throughput_per_gpu_core, statistics.throughput_per_gpu_core, record.gpu_info.gpu_cores)
-        && times.mean.low > 0.0
+}
+
+fn check_per_core(record: &Record, statistics: &Statistics, times: &Times, findings: &mut Vec<Finding>) {
+    if let (Some(stated), Some(derived), Some(cores)) = (
+        record.performance_metrics.throughput_per_gpu_core,
+        statistics.throughput_per_gpu_core,
+        record.gpu_info.gpu_cores,
+    ) && times.mean.low > 0.0
     {
         let cores = cores as f64;
         let possible = Interval { low: 1.0 / times.mean.high / cores, high: 1.0 / times.mean.low / cores };
@@ -292,30 +348,10 @@ fn nearest_length(length: f64) -> u64 {
 
 fn check_gpu(record: &Record, findings: &mut Vec<Finding>) {
     let gpu = &record.gpu_info;
-    if let Some(row) = gpu.device_name.as_deref().and_then(cores::of_name) {
-        let name = gpu.device_name.as_deref().unwrap_or_default();
-        match gpu.gpu_cores {
-            Some(stated) if !row.cores.iter().any(|(cores, _)| *cores == stated) => {
-                let derived = row.cores[0].0 as f64;
-                let known: Vec<String> =
-                    row.cores.iter().map(|(cores, what)| format!("{cores} ({what})")).collect();
-                let text = format!(
-                    "gpu_cores states {stated} for `{name}`; {} has {}",
-                    row.product,
-                    known.join(" or ")
-                );
-                findings.push(finding("cores-contradict-device", stated as f64, derived, text));
-            }
-            None if row.cores.len() > 1 && gpu.compute_units.is_none() => {
-                let known: Vec<String> =
-                    row.cores.iter().map(|(cores, what)| format!("{cores} ({what})")).collect();
-                findings.push(remark(
-                    "device-name-ambiguous",
-                    format!("`{name}` may have {}", known.join(" or ")),
-                ));
-            }
-            _ => {}
-        }
+    let rows = gpu.device_name.as_deref().map(peaks::of_name).unwrap_or_default();
+    // A virtual GPU has the name of what it stands for, and what else it likes.
+    if !rows.is_empty() && record.platform != Platform::Virtual {
+        check_product(record, &rows, findings);
     }
     if let (Some(stated), Some(units)) = (gpu.gpu_cores, gpu.compute_units)
         && ![units.saturating_mul(64), units.saturating_mul(128)].contains(&stated)
@@ -335,6 +371,71 @@ fn check_gpu(record: &Record, findings: &mut Vec<Finding>) {
             "num_gpus states {gpus}, and device_count {devices}: neither the GPUs of the run nor those of a node"
         );
         findings.push(finding("gpu-counts-differ", gpus as f64, devices as f64, text));
+    }
+}
+
+/// What a record says of a GPU against the rows that its name may be of.
+fn check_product(record: &Record, rows: &[&'static Peak], findings: &mut Vec<Finding>) {
+    let gpu = &record.gpu_info;
+    let name = gpu.device_name.as_deref().unwrap_or_default();
+    let known = |text: fn(&Peak) -> String| {
+        let mut known: Vec<String> = Vec::new();
+        for text in rows.iter().map(|row| text(row)) {
+            if !known.contains(&text) {
+                known.push(text);
+            }
+        }
+        known
+    };
+    let sizes =
+        || known(|row| format!("{} ({}: {} compute units)", row.cores, row.product, row.compute_units));
+    let source = rows[0].source;
+    if let Some(stated) = gpu.gpu_cores {
+        if !rows.iter().any(|row| row.cores == stated) {
+            let text = format!(
+                "gpu_cores states {stated} for `{name}`, which has {} by {source}",
+                sizes().join(" or ")
+            );
+            findings.push(finding("cores-contradict-device", stated as f64, rows[0].cores as f64, text));
+        }
+    } else if gpu.compute_units.is_none() && known(|row| row.cores.to_string()).len() > 1 {
+        findings.push(remark(
+            "device-name-ambiguous",
+            format!("the cores of `{name}` may be {}", sizes().join(" or ")),
+        ));
+    }
+    if let Some(stated) =
+        gpu.compute_units.filter(|units| !rows.iter().any(|row| row.compute_units == *units))
+    {
+        let text = format!(
+            "compute_units states {stated} for `{name}`, which has {} by {source}",
+            known(|row| row.compute_units.to_string()).join(" or ")
+        );
+        findings.push(finding(
+            "compute-units-contradict-device",
+            stated as f64,
+            rows[0].compute_units as f64,
+            text,
+        ));
+    }
+    if let Some(stated) = gpu.total_memory_gb.filter(|memory| !rows.iter().any(|row| row.has_memory(*memory)))
+    {
+        let text = format!(
+            "total_memory_gb states {stated} for `{name}`, which has {} GB by {source}",
+            known(|row| row.memory_gb.to_string()).join(" or ")
+        );
+        findings.push(finding("memory-contradicts-device", stated, rows[0].memory_gb, text));
+    }
+    if let Some(stated) = gpu.architecture.as_deref().filter(|name| !name.is_empty())
+        && !rows.iter().any(|row| row.has_architecture(stated))
+    {
+        findings.push(remark(
+            "architecture-contradicts-device",
+            format!(
+                "architecture states {stated} for `{name}`, which is {}",
+                known(|row| row.architecture.to_owned()).join(" or ")
+            ),
+        ));
     }
 }
 
@@ -441,9 +542,11 @@ fn check_memory(memory: &Memory, total: Option<f64>, findings: &mut Vec<Finding>
         ("peak_memory_allocated_gb", memory.peak_memory_allocated_gb),
         ("avg_memory_reserved_gb", memory.avg_memory_reserved_gb),
         ("peak_memory_reserved_gb", memory.peak_memory_reserved_gb),
+        ("avg_memory_used_gb", memory.avg_memory_used_gb),
+        ("peak_memory_used_gb", memory.peak_memory_used_gb),
     ];
     let total = ("total_memory_gb", total);
-    let [min, avg, peak, avg_reserved, peak_reserved] = fields;
+    let [min, avg, peak, avg_reserved, peak_reserved, avg_used, peak_used] = fields;
     for (smaller, larger) in [
         (min, avg),
         (avg, peak),
@@ -452,6 +555,8 @@ fn check_memory(memory: &Memory, total: Option<f64>, findings: &mut Vec<Finding>
         (avg, avg_reserved),
         (peak, total),
         (peak_reserved, total),
+        (avg_used, peak_used),
+        (peak_used, total),
     ] {
         let ((small_name, Some(small)), (large_name, Some(large))) = (smaller, larger) else { continue };
         if small - half_unit(small) > large + half_unit(large) {

@@ -97,12 +97,17 @@ fn the_page_lists_what_the_tables_have() {
     }
     // What the prose says of rules that are numbers in the code.
     let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in
-        ["1.25 times the median", "2000 resamples", "at most the last 20", "five or more earlier values"]
-    {
+    for part in [
+        "at least one step is left out",
+        "2000 resamples",
+        "more than 2048 steps",
+        "at most the last 20",
+        "five or more earlier values",
+    ] {
         assert!(words.contains(part), "{part}");
     }
-    assert_eq!((compare::Options::default().resamples, crate::history::MOST), (2000, 20));
+    let numbers = (compare::Options::default().resamples, compare::interval::MOST, crate::history::MOST);
+    assert_eq!(numbers, (2000, 2048, 20));
     if bless {
         std::fs::write(&file, page).expect("write");
     }

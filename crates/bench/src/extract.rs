@@ -140,8 +140,8 @@ impl FromStr for Format {
 pub enum Warmup {
     /// That many.
     First(usize),
-    /// Those before the times become steady ([`steady_from`](crate::statistics::steady_from)).
-    ChangePoint,
+    /// Those before the times become steady, and at least one ([`warmup_until_steady`](crate::statistics::warmup_until_steady)).
+    Steady,
 }
 
 impl Default for Warmup {

@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::compare::figures::{Better, FIGURES, of_key};
 use crate::compare::{Estimate, Run};
+use crate::statistics;
 
 /// Earlier values that are used, at most.
 pub const MOST: usize = 20;
@@ -223,10 +224,12 @@ fn judgement(key: &str, now: Option<Kept>, before: &[Kept], better: Better, thre
     let logs: Option<Vec<f64>> = before.iter().map(|kept| positive(kept.value)).collect();
     let (growth, noise) = match (positive(now.value), logs) {
         (Some(now_log), Some(logs)) if logs.len() >= ENOUGH => {
-            let (mean, deviation) =
-                (crate::compare::interval::mean(&logs), crate::compare::interval::deviation(&logs));
+            let mean = statistics::mean(&logs).unwrap_or(f64::NAN);
+            let deviation = statistics::standard_deviation(&logs);
             judgement.before = Some(mean.exp());
-            let width = student(logs.len() - 1) * deviation * (1.0 + 1.0 / logs.len() as f64).sqrt();
+            let width = statistics::student_quantile(0.975, logs.len() - 1)
+                * deviation
+                * (1.0 + 1.0 / logs.len() as f64).sqrt();
             (now_log - mean, Some(width))
         }
         (Some(now_log), Some(logs)) => {
@@ -264,15 +267,6 @@ fn positive(value: f64) -> Option<f64> {
 fn error(kept: Kept) -> Option<f64> {
     let (low, high) = (positive(kept.low?)?, positive(kept.high?)?);
     Some((high - low) / 3.92)
-}
-
-/// Student's t that 97.5 % lie below, for 4 to 19 degrees of freedom, which are [`ENOUGH`] to [`MOST`] values.
-fn student(freedom: usize) -> f64 {
-    const T: [f64; 16] = [
-        2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110,
-        2.101, 2.093,
-    ];
-    T[freedom.saturating_sub(4).min(T.len() - 1)]
 }
 
 /// Whether a run fails: a figure has regressed or is gone.

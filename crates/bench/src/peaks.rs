@@ -126,39 +126,29 @@ impl Peak {
         self.named.iter().all(has) && !self.unless.iter().any(has)
     }
 
-    /// What `info` says otherwise than this row.
-    fn differences(&self, info: &GpuInfo) -> Vec<String> {
-        let mut differences = Vec::new();
-        if let Some(architecture) = info.architecture.as_deref().filter(|name| !name.is_empty())
-            && !same_architecture(architecture, self.architecture)
-        {
-            differences.push(format!("architecture {architecture}, not {}", self.architecture));
-        }
-        if let Some(units) = info.compute_units.filter(|units| *units != self.compute_units) {
-            differences.push(format!("{units} compute units, not {}", self.compute_units));
-        }
-        if let Some(cores) = info.gpu_cores.filter(|cores| *cores != self.cores) {
-            differences.push(format!("{cores} cores, not {}", self.cores));
-        }
-        if let Some(memory) = info.total_memory_gb.filter(|memory| !self.has_memory(*memory)) {
-            differences.push(format!("{memory} GB of memory, not {}", self.memory_gb));
-        }
-        differences
+    /// Whether nothing in `info` says otherwise than this row.
+    fn fits(&self, info: &GpuInfo) -> bool {
+        let architecture = info.architecture.as_deref().filter(|name| !name.is_empty());
+        architecture.is_none_or(|name| self.has_architecture(name))
+            && info.compute_units.is_none_or(|units| units == self.compute_units)
+            && info.gpu_cores.is_none_or(|cores| cores == self.cores)
+            && info.total_memory_gb.is_none_or(|memory| self.has_memory(memory))
     }
 
-    /// Drivers report from 7 % less than the data sheet (what firmware keeps) to 9 % more (GiB that the data sheet calls GB).
-    fn has_memory(&self, gb: f64) -> bool {
+    /// Whether an architecture as drivers name it is this row's: `gfx942:sramecc+:xnack-` is gfx942; `9.0` and `sm_90a` are sm_90.
+    pub fn has_architecture(&self, stated: &str) -> bool {
+        let stated = stated.split(':').next().unwrap_or(stated).to_ascii_lowercase();
+        let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+        match self.architecture.strip_prefix("sm_") {
+            Some(number) => !stated.starts_with("gfx") && digits(&stated) == number,
+            None => stated == self.architecture,
+        }
+    }
+
+    /// Whether this much memory is this row's. Drivers report from 7 % less than the data sheet (what firmware keeps) to 9 % more (GiB that
+    /// the data sheet calls GB).
+    pub fn has_memory(&self, gb: f64) -> bool {
         (0.93..=1.09).contains(&(gb / self.memory_gb))
-    }
-}
-
-/// `gfx942:sramecc+:xnack-` is gfx942; `9.0` and `sm_90a` are sm_90.
-fn same_architecture(stated: &str, row: &str) -> bool {
-    let stated = stated.split(':').next().unwrap_or(stated).to_ascii_lowercase();
-    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
-    match row.strip_prefix("sm_") {
-        Some(number) => !stated.starts_with("gfx") && digits(&stated) == number,
-        None => stated == row,
     }
 }
 
@@ -167,8 +157,6 @@ fn same_architecture(stated: &str, row: &str) -> bool {
 pub struct Found {
     /// The row.
     pub peak: &'static Peak,
-    /// What the record says otherwise: its cores, its memory.
-    pub differences: Vec<String>,
     /// What had to be assumed to choose the row.
     pub assumed: Option<String>,
 }
@@ -202,12 +190,7 @@ pub enum NotFound {
 /// [`NotFound`] where no row, or no single one, is that of the GPU.
 pub fn find(info: &GpuInfo) -> Result<Found, NotFound> {
     let name = info.device_name.as_deref().map(str::trim).filter(|name| !name.is_empty());
-    let words: Vec<String> = name
-        .unwrap_or_default()
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_ascii_uppercase)
-        .collect();
+    let words = words_of(name.unwrap_or_default());
     if words.iter().any(|word| word == "MIG") {
         return Err(NotFound::Part(name.unwrap_or_default().to_owned()));
     }
@@ -222,24 +205,28 @@ pub fn find(info: &GpuInfo) -> Result<Found, NotFound> {
             .iter()
             .all(|word| ["AMD", "RADEON", "INSTINCT", "GRAPHICS", "NVIDIA"].contains(&word.as_str()));
         if complete && nameless {
-            rows = PEAKS.iter().filter(|row| row.differences(info).is_empty()).collect();
+            rows = PEAKS.iter().filter(|row| row.fits(info)).collect();
         }
     }
     let mut assumed = None;
     if rows.len() > 1 {
         // Facts choose between products of one name; where they are wrong for all, they choose none.
-        let fitting: Vec<_> = rows.iter().copied().filter(|row| row.differences(info).is_empty()).collect();
+        let fitting: Vec<_> = rows.iter().copied().filter(|row| row.fits(info)).collect();
         if !fitting.is_empty() {
             rows = fitting;
         }
-        let dies: Vec<_> = rows.iter().copied().filter(|row| row.product == MI250X_DIE).collect();
-        if rows.len() > 1 && dies.len() == 1 && rows.iter().all(|row| row.product.starts_with("MI250X")) {
-            rows = dies;
+        // The packages of MI250 and MI250X: a row for one die, and one for both.
+        if let [die, package] = rows[..]
+            && die.product.ends_with(ONE_DIE)
+            && package.architecture == die.architecture
+            && package.compute_units == 2 * die.compute_units
+        {
+            rows = vec![die];
             assumed = Some("one die of the package, which is what drivers count as a GPU".to_owned());
         }
     }
     match (rows.as_slice(), name) {
-        ([row], _) => Ok(Found { peak: row, differences: row.differences(info), assumed }),
+        ([row], _) => Ok(Found { peak: row, assumed }),
         ([], None) => Err(NotFound::NoName),
         ([], Some(name)) => Err(NotFound::Unknown(name.to_owned())),
         (rows, name) => Err(NotFound::Ambiguous {
@@ -249,8 +236,22 @@ pub fn find(info: &GpuInfo) -> Result<Found, NotFound> {
     }
 }
 
-/// The row of MI250X as drivers count it.
-const MI250X_DIE: &str = "MI250X (one die)";
+fn words_of(name: &str) -> Vec<String> {
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_ascii_uppercase).collect()
+}
+
+/// The rows that a device's name may be of; none for a part of a GPU (MIG).
+pub fn of_name(name: &str) -> Vec<&'static Peak> {
+    let words = words_of(name);
+    if words.iter().any(|word| word == "MIG") {
+        return Vec::new();
+    }
+    PEAKS.iter().filter(|row| row.has_name(&words)).collect()
+}
+
+/// How the product of a row ends that is half of a package.
+const ONE_DIE: &str = "(one die)";
 
 const fn amd(
     product: &'static str,
@@ -320,6 +321,7 @@ const H100_NVL_SHEET: &str =
     "NVIDIA H100 Tensor Core GPU data sheet, 2024 (H100 NVL; half of the figures with sparsity)";
 const H200_SHEET: &str = "NVIDIA H200 Tensor Core GPU data sheet, 2024 (half of the figures with sparsity)";
 const A100_SHEET: &str = "NVIDIA A100 Tensor Core GPU data sheet, June 2021";
+const V100_SHEET: &str = "NVIDIA V100 Tensor Core GPU data sheet, January 2020";
 const A100_40_PCIE_SHEET: &str = "NVIDIA A100 40GB PCIe product brief PB-10137-001, 2020";
 
 // Columns: product; words of its name; architecture; compute units; memory in GB, bandwidth in GB/s, watts;
@@ -330,17 +332,29 @@ pub static PEAKS: &[Peak] = &[
     amd("MI355X", &["MI355X"], "gfx950", 256, [288.0, 8000.0, 1400.0],
         [some(78.6), some(78.6), some(157.3), NO, some(2516.6), some(2516.6), some(5033.2), some(5033.2)],
         "AMD Instinct MI355X GPU data sheet, June 2025"),
+    amd("MI350X", &["MI350X"], "gfx950", 256, [288.0, 8000.0, 1000.0],
+        [some(72.1), some(72.1), some(144.2), NO, some(2306.9), some(2306.9), some(4613.7), some(4613.7)],
+        "AMD Instinct MI350X GPU data sheet, June 2025"),
     amd("MI325X", &["MI325X"], "gfx942", 304, [256.0, 6000.0, 1000.0],
         [some(81.7), some(163.4), some(163.4), some(653.7), some(1307.4), some(1307.4), some(2614.9), some(2614.9)],
         "AMD Instinct MI325X Accelerator data sheet, October 2024"),
     amd("MI300X", &["MI300X"], "gfx942", 304, [192.0, 5300.0, 750.0],
         [some(81.7), some(163.4), some(163.4), some(653.7), some(1307.4), some(1307.4), some(2614.9), some(2614.9)],
         MI300X_SHEET),
-    amd(MI250X_DIE, &["MI250X"], "gfx90a", 110, [64.0, 1638.4, 280.0],
+    amd("MI300A", &["MI300A"], "gfx942", 228, [128.0, 5300.0, 760.0],
+        [some(61.3), some(122.6), some(122.6), some(490.3), some(980.6), some(980.6), some(1961.2), some(1961.2)],
+        "AMD Instinct MI300A APU data sheet, December 2023 (760 W: the peak of CPU and GPU together)"),
+    amd("MI250X (one die)", &["MI250X"], "gfx90a", 110, [64.0, 1638.4, 280.0],
         [some(23.95), some(47.85), some(47.85), NO, some(191.5), some(191.5), NO, some(191.5)],
         "AMD Instinct MI200 Series Accelerator data sheet, November 2021 (half of the package)"),
     amd("MI250X (package of two dies)", &["MI250X"], "gfx90a", 220, [128.0, 3276.8, 560.0],
         [some(47.9), some(95.7), some(95.7), NO, some(383.0), some(383.0), NO, some(383.0)],
+        MI200_SHEET),
+    amd("MI250 (one die)", &["MI250"], "gfx90a", 104, [64.0, 1638.4, 280.0],
+        [some(22.65), some(45.25), some(45.25), NO, some(181.05), some(181.05), NO, some(181.05)],
+        "AMD Instinct MI200 Series Accelerator data sheet, November 2021 (half of the package)"),
+    amd("MI250 (package of two dies)", &["MI250"], "gfx90a", 208, [128.0, 3276.8, 560.0],
+        [some(45.3), some(90.5), some(90.5), NO, some(362.1), some(362.1), NO, some(362.1)],
         MI200_SHEET),
     amd("MI210", &["MI210"], "gfx90a", 104, [64.0, 1638.4, 300.0],
         [some(22.6), some(45.3), some(45.3), NO, some(181.0), some(181.0), NO, some(181.0)],
@@ -387,12 +401,29 @@ pub static PEAKS: &[Peak] = &[
     nvidia("A100 PCIe 40 GB", &["A100"], &["SXM4", "SXM", "80GB"], "sm_80", [108, 64], [40.0, 1555.0, 250.0],
         [some(9.7), some(19.5), some(19.5), some(156.0), some(312.0), some(312.0), NO, some(624.0)],
         A100_40_PCIE_SHEET),
+    nvidia("A30", &["A30"], &[], "sm_80", [56, 64], [24.0, 933.0, 165.0],
+        [some(5.2), some(10.3), some(10.3), some(82.0), some(165.0), some(165.0), NO, some(330.0)],
+        "NVIDIA A30 Tensor Core GPU data sheet, 2022"),
+    nvidia("A40", &["A40"], &[], "sm_86", [84, 128], [48.0, 696.0, 300.0],
+        [NO, NO, some(37.4), some(74.8), some(149.7), some(149.7), NO, some(299.3)],
+        "NVIDIA A40 GPU data sheet, 2022"),
+    nvidia("V100 SXM2 32 GB", &["V100"], &["PCIE", "16GB"], "sm_70", [80, 64], [32.0, 900.0, 300.0],
+        [some(7.8), NO, some(15.7), NO, some(125.0), NO, NO, NO], V100_SHEET),
+    nvidia("V100 SXM2 16 GB", &["V100"], &["PCIE", "32GB"], "sm_70", [80, 64], [16.0, 900.0, 300.0],
+        [some(7.8), NO, some(15.7), NO, some(125.0), NO, NO, NO], V100_SHEET),
+    nvidia("V100 PCIe 32 GB", &["V100"], &["SXM2", "16GB"], "sm_70", [80, 64], [32.0, 900.0, 250.0],
+        [some(7.0), NO, some(14.0), NO, some(112.0), NO, NO, NO], V100_SHEET),
+    nvidia("V100 PCIe 16 GB", &["V100"], &["SXM2", "32GB"], "sm_70", [80, 64], [16.0, 900.0, 250.0],
+        [some(7.0), NO, some(14.0), NO, some(112.0), NO, NO, NO], V100_SHEET),
     nvidia("L40S", &["L40S"], &[], "sm_89", [142, 128], [48.0, 864.0, 350.0],
         [NO, NO, some(91.6), some(183.0), some(362.05), some(362.05), some(733.0), some(733.0)],
         "NVIDIA L40S data sheet, August 2023"),
     nvidia("L4", &["L4"], &[], "sm_89", [58, 128], [24.0, 300.0, 72.0],
         [NO, NO, some(30.3), some(60.0), some(121.0), some(121.0), some(242.5), some(242.5)],
         "NVIDIA L4 Tensor Core GPU data sheet, March 2023 (half of the figures with sparsity)"),
+    nvidia("RTX 3090", &["RTX", "3090"], &["LAPTOP", "TI"], "sm_86", [82, 128], [24.0, 936.0, 350.0],
+        [NO, NO, some(35.6), some(35.6), some(71.0), some(71.0), NO, some(284.0)],
+        "NVIDIA Ampere GA102 GPU Architecture white paper V2.0, 2021"),
     nvidia("RTX 4090", &["RTX", "4090"], &["LAPTOP", "D"], "sm_89", [128, 128], [24.0, 1008.0, 450.0],
         [NO, NO, some(82.6), some(82.6), some(165.2), some(165.2), some(330.3), some(660.6)],
         "NVIDIA Ada GPU Architecture white paper V2.01, 2023"),
@@ -420,7 +451,15 @@ mod tests {
             ("AMD Instinct MI300X OAM", "MI300X"),
             ("AMD Instinct MI325X", "MI325X"),
             ("AMD Instinct MI250X", "MI250X (one die)"),
+            ("AMD Instinct MI250", "MI250 (one die)"),
             ("AMD Instinct MI210", "MI210"),
+            ("AMD Instinct MI350X", "MI350X"),
+            ("AMD Instinct MI300A", "MI300A"),
+            ("Tesla V100-SXM2-16GB", "V100 SXM2 16 GB"),
+            ("Tesla V100-PCIE-32GB", "V100 PCIe 32 GB"),
+            ("NVIDIA A30", "A30"),
+            ("NVIDIA A40", "A40"),
+            ("NVIDIA GeForce RTX 3090", "RTX 3090"),
             ("AMD Radeon RX 7900 XTX", "RX 7900 XTX"),
             ("AMD Radeon PRO W7900", "Radeon PRO W7900"),
             ("AMD Radeon RX 9070 XT", "RX 9070 XT"),
@@ -454,7 +493,8 @@ mod tests {
             "NVIDIA GeForce RTX 4090 Laptop GPU",
             "AMD Radeon RX 7900 XT",
             "AMD Radeon RX 9070",
-            "AMD Instinct MI300A",
+            "NVIDIA GeForce RTX 3090 Ti",
+            "NVIDIA A10",
             "AMD Instinct MI300X HF",
             "AMD Radeon Graphics",
         ] {
@@ -486,24 +526,15 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_the_row_is_reported_and_does_not_hide_it() {
-        // As in a result file that copied the cores of another GPU.
-        let info = GpuInfo {
-            gpu_cores: Some(16_896),
-            total_memory_gb: Some(206.142),
-            ..named("AMD Instinct MI300X")
-        };
-        let found = find(&info).expect("found");
-        assert_eq!(
-            (found.peak.product, found.differences),
-            ("MI300X", vec!["16896 cores, not 19456".to_owned()])
-        );
-        let architecture =
-            |text: &str| GpuInfo { architecture: Some(text.to_owned()), ..named("NVIDIA H100 PCIe") };
-        for same in ["sm_90", "9.0", "sm_90a"] {
-            assert_eq!(find(&architecture(same)).expect("found").differences, Vec::<String>::new(), "{same}");
-        }
-        assert_eq!(find(&architecture("sm_80")).expect("found").differences.len(), 1);
+    fn architectures_as_drivers_name_them_are_those_of_a_row() {
+        let row = of_name("NVIDIA H100 PCIe")[0];
+        assert!(["sm_90", "9.0", "sm_90a"].into_iter().all(|name| row.has_architecture(name)));
+        assert!(!row.has_architecture("sm_80") && !row.has_architecture("gfx90a"));
+        let row = of_name("AMD Instinct MI300X")[0];
+        assert!(row.has_architecture("gfx942:sramecc+:xnack-") && !row.has_architecture("gfx90a"));
+        // A name whose cores are those of another GPU still has its row.
+        let info = GpuInfo { gpu_cores: Some(16_896), ..named("AMD Instinct MI300X") };
+        assert_eq!(product(&info).as_deref(), Ok("MI300X"));
     }
 
     #[test]
@@ -542,7 +573,32 @@ mod tests {
                     (Type::F8, 8192.0),
                 ],
             ),
+            (
+                "MI350X",
+                2200.0,
+                &[
+                    (Type::F64, 128.0),
+                    (Type::F64Matrix, 128.0),
+                    (Type::F32, 256.0),
+                    (Type::F16, 4096.0),
+                    (Type::F8, 8192.0),
+                ],
+            ),
             ("MI300X", 2100.0, CDNA3),
+            ("MI300A", 2100.0, CDNA3),
+            ("MI250 (one die)", 1700.0, CDNA2),
+            ("MI250 (package of two dies)", 1700.0, CDNA2),
+            ("A30", 1440.0, AMPERE),
+            ("A40", 1740.0, GA102),
+            (
+                "RTX 3090",
+                1695.0,
+                &[(Type::F32, 256.0), (Type::Tf32, 256.0), (Type::Bf16, 512.0), (Type::I8, 2048.0)],
+            ),
+            ("V100 SXM2 32 GB", 1530.0, VOLTA),
+            ("V100 SXM2 16 GB", 1530.0, VOLTA),
+            ("V100 PCIe 32 GB", 1370.0, VOLTA),
+            ("V100 PCIe 16 GB", 1370.0, VOLTA),
             ("MI325X", 2100.0, CDNA3),
             ("MI250X (one die)", 1700.0, CDNA2),
             ("MI250X (package of two dies)", 1700.0, CDNA2),
@@ -638,6 +694,14 @@ mod tests {
             (Type::Bf16, 2048.0),
             (Type::I8, 4096.0),
         ];
+        const VOLTA: &[(Type, f64)] = &[(Type::F64, 64.0), (Type::F32, 128.0), (Type::F16, 1024.0)];
+        const GA102: &[(Type, f64)] = &[
+            (Type::F32, 256.0),
+            (Type::Tf32, 512.0),
+            (Type::F16, 1024.0),
+            (Type::Bf16, 1024.0),
+            (Type::I8, 2048.0),
+        ];
         const ADA: &[(Type, f64)] = &[
             (Type::F32, 256.0),
             (Type::Tf32, 512.0),
@@ -664,7 +728,11 @@ mod tests {
                 "{}",
                 row.product
             );
-            assert!(row.tflops(Type::Bf16).is_some() && row.tflops(Type::F16).is_some(), "{}", row.product);
+            // Volta has no bf16.
+            assert!(row.tflops(Type::Bf16).is_some() || row.architecture == "sm_70", "{}", row.product);
+            assert!(row.tflops(Type::F16).is_some(), "{}", row.product);
+            let lanes = row.cores / row.compute_units;
+            assert!([64, 128].contains(&lanes) && lanes * row.compute_units == row.cores, "{}", row.product);
             assert!(row.source.contains("20"), "{} has a date", row.product);
             assert_eq!(
                 PEAKS.iter().filter(|other| other.product == row.product).count(),

@@ -12,8 +12,8 @@
 mod steady;
 mod student;
 
-pub use steady::steady_from;
-pub use student::quantile;
+pub use steady::{steady_from, warmup_until_steady};
+pub use student::quantile as student_quantile;
 
 use crate::Record;
 
@@ -160,6 +160,13 @@ pub fn tokens_per_step(record: &Record) -> Option<f64> {
     (tokens > 0.0).then_some(tokens)
 }
 
+/// How many steps each time and each loss of the record stands for: what extraction writes of a program that prints every tenth step.
+#[must_use]
+pub fn steps_per_row(record: &Record) -> u64 {
+    let stated = record.performance_metrics.other.get("steps_per_row").and_then(serde_json::Value::as_u64);
+    stated.filter(|steps| *steps > 0).unwrap_or(1)
+}
+
 /// GPUs of the run: `num_gpus`, else `device_count`.
 #[must_use]
 pub fn gpus(record: &Record) -> Option<f64> {
@@ -180,11 +187,30 @@ pub fn mean(values: &[f64]) -> Option<f64> {
 /// The median; `None` of nothing. Of an even number of values, the mean of the middle two.
 #[must_use]
 pub fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    let upper = *sorted.get(middle)?;
-    Some(if sorted.len() % 2 == 1 { upper } else { f64::midpoint(sorted[middle - 1], upper) })
+    median_of_mut(&mut values.to_vec())
+}
+
+/// The median of values that may be reordered; `None` of nothing.
+pub fn median_of_mut(values: &mut [f64]) -> Option<f64> {
+    let middle = values.len() / 2;
+    if values.is_empty() {
+        return None;
+    }
+    let odd = values.len() % 2 == 1;
+    let (below, upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    let lower = below.iter().copied().max_by(f64::total_cmp);
+    Some(lower.filter(|_| !odd).map_or(*upper, |lower| f64::midpoint(lower, *upper)))
+}
+
+/// The value below which a share of the values lies, by linear interpolation between neighbours; `None` of nothing. The values are in
+/// order.
+#[must_use]
+pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    let at = share.clamp(0.0, 1.0) * last as f64;
+    let below = (at as usize).min(last);
+    let above = (below + 1).min(last);
+    Some(sorted[below] + (sorted[above] - sorted[below]) * (at - below as f64))
 }
 
 /// The standard deviation of a sample (divided by n − 1); 0 of fewer than two values.
@@ -275,6 +301,19 @@ mod tests {
         assert_eq!(standard_deviation(&values), 1.0);
         assert_eq!(median(&values), Some(10_000_002.0));
         assert_eq!(median(&[4.0, 1.0, 3.0, 2.0]), Some(2.5));
+        assert_eq!(median(&[5.0, 1.0, 3.0]), Some(3.0));
+        assert_eq!(median(&[2.0, 2.0, 2.0, 2.0]), Some(2.0));
+        let sorted = [1.0, 2.0, 3.0, 4.0, 5.0];
+        assert_eq!(
+            [0.0, 0.1, 0.5, 1.0].map(|share| quantile(&sorted, share)),
+            [1.0, 1.4, 3.0, 5.0].map(Some)
+        );
+        assert_eq!(quantile(&[], 0.5), None);
+        assert!(
+            (standard_deviation(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]) - (32.0_f64 / 7.0).sqrt()).abs()
+                < 1e-12
+        );
+        assert_eq!(standard_deviation(&[1.0]), 0.0);
         assert_eq!((median(&[]), mean(&[])), (None, None));
         // With two degrees of freedom, t is 4.302653.
         let interval = mean_interval(&values, 0.95).expect("an interval");

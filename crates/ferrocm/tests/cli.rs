@@ -96,7 +96,7 @@ fn a_malformed_command_line_is_told_and_ends_with_2() {
             &["bench", "extract", "--format", "x", "a.log"],
             "`x` is no format; there are primus, megatron, nemo,",
         ),
-        (&["bench", "extract", "--warmup", "some", "a.log"], "expected a number of steps or `auto`"),
+        (&["bench", "extract", "--warmup", "some", "a.log"], "expected a number of steps or `steady`"),
         (&["bench", "extract", "--gpus", "0", "a.log"], "0 is not in 1.."),
         (&["hipify", "--check", "--in-place", "a.cu"], "cannot be used with"),
         (&["bench"], "Usage: ferrocm bench"),

@@ -70,6 +70,7 @@ fn each_contradiction_is_found_alone_with_both_figures() {
         ),
         ("/loss_values", json!([1.0, 2.0]), "series-lengths-differ", 2.0, 4.0),
         ("/gpu_info/device_name", json!("AMD Instinct MI355X"), "cores-contradict-device", 19456.0, 16384.0),
+        ("/gpu_info/total_memory_gb", json!(141.0), "memory-contradicts-device", 141.0, 192.0),
         ("/gpu_info/compute_units", json!(228), "cores-contradict-compute-units", 19456.0, 14592.0),
         ("/gpu_info/device_count", json!(3), "gpu-counts-differ", 8.0, 3.0),
         (
@@ -95,7 +96,9 @@ fn each_contradiction_is_found_alone_with_both_figures() {
         );
         // What follows from the changed value as well: the count of GPUs is part of the tokens per GPU.
         let others = kinds(&record).len() - 1;
-        assert!(others == 0 || kind == "gpus-contradict-parallelism", "{:?}", kinds(&record));
+        let follows =
+            ["gpus-contradict-parallelism", "cores-contradict-device", "cores-contradict-compute-units"];
+        assert!(others == 0 || follows.contains(&kind), "{:?}", kinds(&record));
     }
 }
 
@@ -136,7 +139,9 @@ fn a_name_with_two_sizes_fits_both_and_is_ambiguous_without_cores() {
     assert_eq!(kinds(&record), []);
     record["gpu_info"]["gpu_cores"] = json!(28160);
     assert!(
-        kinds(&record)[0].text.contains("7040 (110 compute units of one die) or 14080"),
+        kinds(&record)[0]
+            .text
+            .contains("7040 (MI250X (one die): 110 compute units) or 14080 (MI250X (package of two dies)"),
         "{:?}",
         kinds(&record)
     );
@@ -155,4 +160,51 @@ fn figures_of_texts_have_six_digits() {
     ] {
         assert_eq!(figure(value), text);
     }
+}
+
+/// The table in the documentation, the kinds that are recomputed, and the kinds that the code has are the same.
+#[test]
+fn every_kind_is_in_the_table() {
+    let code = include_str!("../check.rs");
+    let (documentation, code) = code.split_once("pub fn findings").expect("the function");
+    for kind in KINDS {
+        assert!(documentation.contains(&format!("`{kind}`")), "{kind} in the table");
+    }
+    let mut named = Vec::new();
+    for line in documentation.lines().filter(|line| line.starts_with("/// | `")) {
+        let first = line.trim_start_matches("/// | ").split(" | ").next().expect("a cell");
+        named.extend(first.split(", ").map(|kind| kind.trim_matches('`')));
+    }
+    named.sort_unstable();
+    assert_eq!(named, KINDS);
+    // Each is in the code besides the list.
+    for kind in KINDS {
+        assert!(code.matches(&format!("\"{kind}\"")).count() >= 2, "{kind} is found by nothing");
+    }
+}
+
+#[test]
+fn findings_of_a_record_are_told_once() {
+    let mut value = sound();
+    value["performance_metrics"]["steps_per_second"] = json!(0.31);
+    let mut record = Record::read(value.to_string().as_bytes()).expect("a record");
+    record.findings = findings(&record);
+    record.findings.push(remark("step-times-derived", "they are derived".to_owned()));
+    record.findings.push(remark("time-is-no-time", "it does not hold".to_owned()));
+    let kinds: Vec<String> = all_findings(&record).into_iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, ["step-times-derived", "steps-per-second-contradict-mean"]);
+}
+
+#[test]
+fn tokens_are_checked_by_the_mean_where_there_are_no_steps() {
+    let record = |rate: f64| {
+        kinds(&json!({ "training_config": { "global_batch_size": 64, "sequence_length": 2048 },
+            "performance_metrics": { "avg_step_time_seconds": 2.0, "tokens_per_second": rate } }))
+    };
+    assert_eq!(record(65536.0), []);
+    let found = record(262_144.0);
+    assert_eq!(
+        (found.len(), found[0].kind.as_str(), found[0].derived),
+        (1, "tokens-contradict-batch", Some(65536.0))
+    );
 }

@@ -49,23 +49,16 @@ struct Price {
     source: &'static str,
 }
 
-const RUNPOD: &str = "RunPod, lowest listed rate, March 2026";
+const RUNPOD: &str =
+    "RunPod Secure Cloud, on demand, runpod.io/pricing on 9 November 2026 as others transcribed it";
 
-/// List prices of one GPU for one hour. A product without a row has no default: providers list it by negotiation only.
+/// List prices of one GPU for one hour, all of one provider and one kind of offer, so that two of them can be compared. Two transcriptions
+/// of the provider's page that do not depend on each other have them. A product without a row has no default: its price is an input.
 #[rustfmt::skip]
 static PRICES: &[Price] = &[
-    Price { product: "MI325X", dollars: 1.95, source: "TensorWave, listed rate, May 2026" },
-    Price { product: "MI300X", dollars: 1.85, source: "Vultr, listed rate, May 2026" },
-    Price { product: "B200", dollars: 5.98, source: RUNPOD },
-    Price { product: "H200 SXM", dollars: 3.59, source: RUNPOD },
-    Price { product: "H100 SXM", dollars: 2.69, source: RUNPOD },
-    Price { product: "H100 PCIe", dollars: 1.99, source: RUNPOD },
-    Price { product: "A100 SXM 80 GB", dollars: 1.39, source: RUNPOD },
-    Price { product: "A100 PCIe 80 GB", dollars: 1.19, source: RUNPOD },
-    Price { product: "L40S", dollars: 0.79, source: RUNPOD },
-    Price { product: "L4", dollars: 0.44, source: RUNPOD },
-    Price { product: "RTX 5090", dollars: 0.69, source: RUNPOD },
-    Price { product: "RTX 4090", dollars: 0.34, source: RUNPOD },
+    Price { product: "H100 SXM", dollars: 3.99, source: RUNPOD },
+    Price { product: "H100 PCIe", dollars: 2.89, source: RUNPOD },
+    Price { product: "A100 SXM 80 GB", dollars: 1.79, source: RUNPOD },
 ];
 
 #[cfg(test)]
@@ -80,7 +73,9 @@ mod tests {
             assert!(row.source.contains("20"), "{}", row.source);
         }
         assert!(pue().source.contains("2024") && carbon().source.contains("2024"));
-        assert_eq!(price("MI100"), None);
-        assert_eq!(price("MI300X").map(|price| price.value), Some(1.85));
+        // Their listed prices are of other providers.
+        assert_eq!((price("MI100"), price("MI300X")), (None, None));
+        assert_eq!(price("H100 SXM").map(|price| price.value), Some(3.99));
+        assert!(PRICES.iter().all(|row| row.source == PRICES[0].source));
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::run::Run;
+use super::run::{MemoryKind, Run};
 use crate::record::{Parallelism, Record};
 
 /// Something about which runs differ, or about which some say nothing.
@@ -150,6 +150,43 @@ static ASPECTS: &[Aspect] = &[
         get: |record, _| size(record, |sizes| sizes.gradient_accumulation_steps),
     },
     Aspect {
+        kind: "memory",
+        what: "the kind of memory that is known",
+        needed: false,
+        advice: "What tensors use, what their allocator holds and what the driver counts are not comparable.",
+        get: |_, run| {
+            let names: Vec<&str> = run
+                .memory
+                .iter()
+                .map(|kind| match kind {
+                    MemoryKind::Reserved => "reserved",
+                    MemoryKind::Allocated => "allocated",
+                    MemoryKind::Used => "in use on the GPU",
+                })
+                .collect();
+            (!names.is_empty()).then(|| names.join(" and "))
+        },
+    },
+    Aspect {
+        kind: "step_time_source",
+        what: "how times of steps are known",
+        needed: false,
+        advice: "Times that follow from printed rates have the rates' rounding and smoothing: their spread is no property of the run.",
+        get: |_, run| {
+            (run.steps.recorded > 0).then(|| match &run.step_time_source {
+                Some(source) => format!("derived ({source})"),
+                None => "measured".to_owned(),
+            })
+        },
+    },
+    Aspect {
+        kind: "steps_per_row",
+        what: "how many steps a time is the mean of",
+        needed: false,
+        advice: "Means of several steps vary less than steps: do not compare the spread, the stragglers or the longest step.",
+        get: |_, run| (run.steps.recorded > 0).then(|| run.steps_per_row.to_string()),
+    },
+    Aspect {
         kind: "warmup_rule",
         what: "the rule for warm-up",
         needed: false,
@@ -179,6 +216,9 @@ const PARALLEL: &str = "The GPUs exchange different data, and hold different par
 pub(super) fn warnings(records: &[(&Record, &Run)]) -> Vec<Warning> {
     ASPECTS
         .iter()
+        .filter(|aspect| {
+            aspect.kind != "memory" || MemoryKind::common(records.iter().map(|(_, run)| *run)).is_none()
+        })
         .filter_map(|aspect| {
             let values: Vec<(String, Option<String>)> =
                 records.iter().map(|(record, run)| (run.label.clone(), (aspect.get)(record, run))).collect();

@@ -116,6 +116,7 @@ pub static FIGURES: &[Figure] = &[
     figure(("drift", "drift from first to last quarter", "%", 100.0, 2), Neither, Stability),
     judged(("memory_allocated_gb", "memory allocated at most", "GB", 1.0, 2), Lower, Memory),
     judged(("memory_reserved_gb", "memory reserved at most", "GB", 1.0, 2), Lower, Memory),
+    judged(("memory_used_gb", "memory in use on the GPU at most", "GB", 1.0, 2), Lower, Memory),
     figure(("memory_share", "share of its memory", "%", 100.0, 1), Neither, Memory),
     figure(("dollars_per_million_tokens", "cost of a million tokens", "USD", 1.0, 4), Lower, Cost),
     figure(("dollars_per_trillion_tokens", "cost of a trillion tokens", "USD", 1.0, 0), Lower, Cost),

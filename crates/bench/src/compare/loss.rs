@@ -7,6 +7,7 @@
 use serde::Serialize;
 
 use super::run::Run;
+use crate::statistics;
 
 /// Losses of all runs where they had seen as many tokens.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -54,7 +55,7 @@ struct Curve {
 
 impl Curve {
     fn of(run: &Run) -> Option<Self> {
-        let tokens = run.tokens_per_step?;
+        let tokens = run.tokens_per_row()?;
         let points: Vec<(f64, f64)> = run
             .losses
             .iter()
@@ -89,7 +90,7 @@ impl Curve {
         let (from, to) = ((tokens - half).max(start), (tokens + half).min(end));
         let values: Vec<f64> =
             (0..=SAMPLES).map(|i| self.at(from + (to - from) * f64::from(i) / f64::from(SAMPLES))).collect();
-        super::interval::mean(&values)
+        statistics::mean(&values).unwrap_or(f64::NAN)
     }
 }
 
@@ -105,8 +106,7 @@ pub(super) fn put_final(runs: &mut [Run]) {
     for run in runs {
         let losses: Vec<f64> = run.losses.iter().copied().filter(|loss| loss.is_finite()).collect();
         let last = &losses[losses.len() - (losses.len() / 20).max(1).min(losses.len())..];
-        if !last.is_empty() {
-            let value = super::interval::mean(last);
+        if let Some(value) = statistics::mean(last) {
             let resampled = super::interval::resamples(last, super::Center::Mean, 1000, losses.len() as u64);
             run.figures.insert("final_loss", super::interval::interval(value, resampled));
         }
@@ -152,7 +152,7 @@ pub(super) fn compare(runs: &[Run], baseline: usize) -> Option<Losses> {
                 .unwrap_or((0, f64::NAN));
             Distance {
                 label: run.label.clone(),
-                mean: super::interval::mean(&differences),
+                mean: statistics::mean(&differences).unwrap_or(f64::NAN),
                 mean_absolute: differences.iter().map(|difference| difference.abs()).sum::<f64>()
                     / differences.len() as f64,
                 largest,

@@ -18,7 +18,7 @@ pub use self::assumptions::Assumption;
 pub use self::comparable::Warning;
 pub use self::interval::{Center, Estimate};
 pub use self::loss::{Distance, Losses, Point};
-pub use self::run::{Measured, Run};
+pub use self::run::{Measured, MemoryKind, Run};
 pub use self::scaling::{Scaling, Step};
 pub use self::steps::{Stability, Steps, Warmup};
 use crate::peaks::Type;
@@ -206,6 +206,7 @@ pub fn compare(records: &[(String, Record)], options: &Options) -> Result<Compar
         .map(|(i, (label, record))| Run::new(label.clone(), record, i, options))
         .collect::<Result<Vec<_>, _>>()?;
     loss::put_final(&mut runs);
+    put_memory_share(records, &mut runs);
     let base = &runs[options.baseline];
     let speedups = runs
         .iter()
@@ -226,6 +227,16 @@ pub fn compare(records: &[(String, Record)], options: &Options) -> Result<Compar
         carbon: options.carbon.clone(),
         runs,
     })
+}
+
+/// Shares of memory of one kind for all runs that have figures of memory; where they have none in common, each run's own.
+fn put_memory_share(records: &[(String, Record)], runs: &mut [Run]) {
+    let common = MemoryKind::common(runs.iter());
+    for (run, (_, record)) in runs.iter_mut().zip(records) {
+        if let Some(kind) = common.or(run.memory.first().copied()) {
+            run.memory_share(record, kind);
+        }
+    }
 }
 
 fn check(records: &[(String, Record)], options: &Options) -> Result<(), Error> {

@@ -8,9 +8,11 @@ use super::assumptions::{self, Assumption};
 use super::interval::{self, Estimate};
 use super::steps::{Stability, Steps};
 use super::{Error, Options};
+use crate::check;
 use crate::flops::{self, Mask, Shape};
 use crate::peaks::{self, Found, Type};
-use crate::record::{Finding, Measurement, Platform, Record, Sample};
+use crate::record::{Finding, Measurement, Memory, Platform, Record, Sample};
+use crate::statistics;
 
 /// One run, as a comparison shows it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -51,6 +53,12 @@ pub struct Run {
     pub notes: Vec<String>,
     /// Values of the record that contradict each other.
     pub findings: Vec<Finding>,
+    /// How many steps each time and each loss stands for.
+    pub steps_per_row: u64,
+    /// What the times of steps were derived from; `None` where they were measured.
+    pub step_time_source: Option<String>,
+    /// Which memory the record has a peak of.
+    pub memory: Vec<MemoryKind>,
     /// Losses by step; NaN where a step has none.
     #[serde(skip)]
     pub losses: Vec<f64>,
@@ -83,6 +91,11 @@ impl Run {
         self.figures.get(key).copied()
     }
 
+    /// Tokens between a time, or a loss, and the next.
+    pub(crate) fn tokens_per_row(&self) -> Option<f64> {
+        Some(self.tokens_per_step? * self.steps_per_row as f64)
+    }
+
     /// The figures of a record. `index` is its place among those compared: it seeds the resampling, so that no two runs share one.
     pub(super) fn new(
         label: String,
@@ -100,7 +113,7 @@ impl Run {
         let peak = match found {
             Ok(found) => {
                 if let Some(assumed) = &found.assumed {
-                    notes.push(format!("{} is taken as {assumed}", found.peak.product));
+                    notes.push(format!("its peak is that of {}: {assumed}", found.peak.product));
                 }
                 Some(found)
             }
@@ -129,7 +142,10 @@ impl Run {
             watts: None,
             figures: BTreeMap::new(),
             measurements: Vec::new(),
-            findings: record.findings.clone(),
+            findings: check::all_findings(record),
+            steps_per_row: statistics::steps_per_row(record),
+            step_time_source: text_of(record, "step_time_source"),
+            memory: Vec::new(),
             losses: record.loss_values.clone(),
             resampled: interval::resamples(&steps.seconds, options.center, options.resamples, seed),
             label,
@@ -139,18 +155,6 @@ impl Run {
         };
         let is_training =
             !run.steps.seconds.is_empty() || record.performance_metrics.avg_step_time_seconds.is_some();
-        if let Some(peak) = &run.peak {
-            for difference in &peak.differences {
-                run.findings.push(Finding {
-                    kind: "gpu-contradicts-product".to_owned(),
-                    text: format!(
-                        "the record has {difference} ({}, {})",
-                        peak.peak.product, peak.peak.source
-                    ),
-                    ..Finding::default()
-                });
-            }
-        }
         if is_training {
             run.tokens(record);
             run.speed(record, options);
@@ -174,45 +178,47 @@ impl Run {
         }
     }
 
-    /// Tokens of a step, and whether the record contradicts itself about them.
+    /// Tokens of a step, where they come from, and where times do.
     fn tokens(&mut self, record: &Record) {
-        let (config, stated) = (&record.training_config, &record.performance_metrics);
-        let by_batch = config
-            .global_batch_size
-            .zip(config.sequence_length)
-            .map(|(batch, length)| batch as f64 * length as f64);
+        let stated = &record.performance_metrics;
+        let by_batch = statistics::tokens_per_step(record);
         let by_rate =
             stated.tokens_per_second.zip(stated.avg_step_time_seconds).map(|(rate, step)| rate * step);
-        self.tokens_per_step = by_batch.or(by_rate).filter(|tokens| *tokens > 0.0);
-        match (by_batch, by_rate) {
-            (None, Some(_)) => {
-                let note = "tokens of a step follow from the recorded tokens/s: the record has no batch or sequence length";
-                self.notes.push(note.to_owned());
-            }
-            (None, None) => self.notes.push(
-                "no tokens/s: the record has neither batch and sequence length nor tokens/s".to_owned(),
+        self.tokens_per_step = by_batch.or(by_rate).filter(|tokens| tokens.is_finite() && *tokens > 0.0);
+        let has = |kind: &str| self.findings.iter().any(|finding| finding.kind == kind);
+        let mut notes = Vec::new();
+        match (by_batch, self.tokens_per_step) {
+            (Some(_), _) if has("tokens-contradict-batch") => notes.push(
+                "what is compared follows from batch, length and time, not from the recorded tokens/s"
+                    .to_owned(),
             ),
-            // A rounded rate or time is no contradiction.
-            (Some(batch), Some(rate)) if (rate / batch - 1.0).abs() > 0.02 => {
-                let kind = "tokens-contradict-batch";
-                let step = stated.avg_step_time_seconds.unwrap_or(f64::NAN);
-                if !self.findings.iter().any(|finding| finding.kind == kind) {
-                    self.findings.push(Finding {
-                        kind: kind.to_owned(),
-                        text: format!(
-                            "recorded are {:.1} tokens/s, but batch {} × length {} ÷ {step} s is {:.1}, which is what is compared here",
-                            rate / step,
-                            config.global_batch_size.unwrap_or_default(),
-                            config.sequence_length.unwrap_or_default(),
-                            batch / step,
-                        ),
-                        stated: Some(rate / step),
-                        derived: Some(batch / step),
-                    });
-                }
+            (None, Some(_)) => {
+                let whose = match text_of(record, "tokens_per_second_source") {
+                    Some(source) => format!("tokens/s that the record has ({source})"),
+                    None => "recorded tokens/s".to_owned(),
+                };
+                notes.push(format!(
+                    "tokens of a step follow from the {whose}: it has no batch or sequence length"
+                ));
+            }
+            (None, None) => {
+                notes.push(
+                    "no tokens/s: the record has neither batch and sequence length nor tokens/s".to_owned(),
+                );
             }
             _ => {}
         }
+        // Extraction says the same as a finding.
+        if let Some(source) = self.step_time_source.as_ref().filter(|_| !has("step-times-derived")) {
+            notes.push(format!("its times of steps were not measured: they are {source}"));
+        }
+        if self.steps_per_row > 1 && !has("step-times-averaged") {
+            notes.push(format!(
+                "each of its times is the mean of {} steps, so its spread, its stragglers and its longest step are those of means",
+                self.steps_per_row
+            ));
+        }
+        self.notes.extend(notes);
     }
 
     /// Seconds of a step and tokens per second.
@@ -237,8 +243,9 @@ impl Run {
         if !seconds.is_empty() {
             let mut sorted = seconds;
             sorted.sort_unstable_by(f64::total_cmp);
-            self.put("step_seconds_mean", Estimate::exact(interval::mean(&sorted)));
-            self.put("step_seconds_median", Estimate::exact(interval::quantile(&sorted, 0.5)));
+            let finite = |value: Option<f64>| Estimate::exact(value.unwrap_or(f64::NAN));
+            self.put("step_seconds_mean", finite(statistics::mean(&sorted)));
+            self.put("step_seconds_median", finite(statistics::quantile(&sorted, 0.5)));
             self.put("step_seconds_min", Estimate::exact(sorted[0]));
             self.put("step_seconds_max", Estimate::exact(sorted[sorted.len() - 1]));
         }
@@ -331,7 +338,7 @@ impl Run {
                 self.put("dollars_per_million_tokens", million);
                 self.put("dollars_per_trillion_tokens", million.map(|dollars| dollars * 1e6));
             }
-            None => self.notes.push("no cost: no price of this GPU is known".to_owned()),
+            None => self.notes.push("no cost: no price of this GPU is known; --price gives one".to_owned()),
         }
         self.watts = options.watts_of(&self.label).or_else(|| self.power(record));
         let Some(watts) = self.watts.as_ref().map(|watts| watts.value) else {
@@ -366,18 +373,77 @@ impl Run {
 
     fn memory(&mut self, record: &Record) {
         let Some(memory) = &record.memory_metrics else { return };
-        let peak = memory.peak_memory_reserved_gb.or(memory.peak_memory_allocated_gb);
-        if let Some(allocated) = memory.peak_memory_allocated_gb {
-            self.put("memory_allocated_gb", Estimate::exact(allocated));
-        }
-        if let Some(reserved) = memory.peak_memory_reserved_gb {
-            self.put("memory_reserved_gb", Estimate::exact(reserved));
-        }
-        let total = record.gpu_info.total_memory_gb.or(self.peak.as_ref().map(|found| found.peak.memory_gb));
-        if let (Some(peak), Some(total)) = (peak, total.filter(|total| *total > 0.0)) {
-            self.put("memory_share", Estimate::exact(peak / total));
+        for kind in MemoryKind::ALL {
+            if let Some(peak) = kind.peak(memory).filter(|peak| peak.is_finite()) {
+                self.put(kind.key(), Estimate::exact(peak));
+                self.memory.push(kind);
+            }
         }
     }
+
+    /// The share of the GPU's memory that the peak of a kind is.
+    pub(super) fn memory_share(&mut self, record: &Record, kind: MemoryKind) {
+        let total = record.gpu_info.total_memory_gb.or(self.peak.as_ref().map(|found| found.peak.memory_gb));
+        if let (Some(peak), Some(total)) = (self.figure(kind.key()), total.filter(|total| *total > 0.0)) {
+            self.put("memory_share", Estimate::exact(peak.value / total));
+            self.notes.push(format!("its share of the GPU's memory is of the memory {kind}"));
+        }
+    }
+}
+
+/// Which memory a figure counts. Figures of different kinds are not comparable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryKind {
+    /// What the allocator holds.
+    Reserved,
+    /// What tensors use.
+    Allocated,
+    /// What all programs use on the GPU, as its driver counts.
+    Used,
+}
+
+impl MemoryKind {
+    /// All; of several that runs have in common, the first one is compared.
+    pub const ALL: [Self; 3] = [Self::Reserved, Self::Allocated, Self::Used];
+
+    /// The first kind that all runs have which have any.
+    pub(super) fn common<'r>(runs: impl Iterator<Item = &'r Run> + Clone) -> Option<Self> {
+        let has = |run: &Run, kind: &Self| run.memory.is_empty() || run.memory.contains(kind);
+        Self::ALL.into_iter().find(|kind| runs.clone().all(|run| has(run, kind)))
+    }
+
+    /// The key of its figure.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Reserved => "memory_reserved_gb",
+            Self::Allocated => "memory_allocated_gb",
+            Self::Used => "memory_used_gb",
+        }
+    }
+
+    fn peak(self, memory: &Memory) -> Option<f64> {
+        match self {
+            Self::Reserved => memory.peak_memory_reserved_gb,
+            Self::Allocated => memory.peak_memory_allocated_gb,
+            Self::Used => memory.peak_memory_used_gb,
+        }
+    }
+}
+
+impl std::fmt::Display for MemoryKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Reserved => "that the allocator reserved",
+            Self::Allocated => "that tensors used",
+            Self::Used => "in use on the GPU by all programs",
+        })
+    }
+}
+
+/// A text that extraction writes beside the figures.
+fn text_of(record: &Record, key: &str) -> Option<String> {
+    record.performance_metrics.other.get(key).and_then(serde_json::Value::as_str).map(str::to_owned)
 }
 
 /// GPUs of a node where nobody says otherwise: that of the usual servers of both vendors.
@@ -427,7 +493,7 @@ fn measured_power(samples: &[Sample]) -> Option<f64> {
             }
         })
         .collect();
-    (!means.is_empty()).then(|| interval::mean(&means))
+    statistics::mean(&means)
 }
 
 fn measured(one: &Measurement, seed: u64, options: &Options) -> Measured {

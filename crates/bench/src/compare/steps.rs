@@ -2,15 +2,16 @@
 
 use serde::Serialize;
 
-use super::interval::{self, mean, median, quantile};
+use super::interval;
 use crate::record::Record;
+use crate::statistics::{self, median, quantile};
 
 /// Which steps at the beginning are left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Warmup {
-    /// Those before the run is steady: the first three steps in a row that each take at most 1.25 times the median of the run's second half
-    /// end the warm-up, and at least one step is left out. The same rule for every run, whatever its record says.
+    /// Those before the times become steady, and at least one ([`statistics::warmup_until_steady`]). The same rule for every run,
+    /// whatever its record says.
     #[default]
     Steady,
     /// As many as the record says, one where it says nothing.
@@ -18,11 +19,6 @@ pub enum Warmup {
     /// This many.
     Steps(usize),
 }
-
-/// A step in steady state takes at most this many times the median.
-const STEADY: f64 = 1.25;
-/// Steps in a row that have to be steady.
-const IN_A_ROW: usize = 3;
 
 impl Warmup {
     /// Steps to leave out, and the rule in words.
@@ -43,16 +39,8 @@ impl Warmup {
                 }
             }
             Self::Steady => {
-                let limit = STEADY * median(&mut seconds[seconds.len() / 2..].to_vec());
-                let steady =
-                    seconds.windows(IN_A_ROW).position(|steps| steps.iter().all(|step| *step <= limit));
-                match steady {
-                    Some(start) => (
-                        start.max(1).min(most),
-                        format!("up to three steps in a row within {STEADY} times the median"),
-                    ),
-                    None => (1.min(most), "the first step: no three steps in a row are steady".to_owned()),
-                }
+                let (steps, rule) = statistics::warmup_until_steady(seconds);
+                (steps, rule.to_owned())
             }
         }
     }
@@ -122,24 +110,23 @@ impl Stability {
         if seconds.len() < interval::FEWEST {
             return None;
         }
-        let middle = median(&mut seconds.to_vec());
-        let mut distances: Vec<f64> = seconds.iter().map(|step| (step - middle).abs()).collect();
-        let robust = 1.4826 * median(&mut distances);
+        let middle = median(seconds)?;
+        let distances: Vec<f64> = seconds.iter().map(|step| (step - middle).abs()).collect();
+        let robust = 1.4826 * median(&distances)?;
         let limit = middle + (0.1 * middle).max(5.0 * robust);
         let mut sorted = seconds.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         let quarter = (seconds.len() / 4).max(1);
         let lost: f64 = seconds.iter().filter(|step| **step > limit).map(|step| step - middle).sum();
-        let ends =
-            [&seconds[..quarter], &seconds[seconds.len() - quarter..]].map(|part| median(&mut part.to_vec()));
+        let (first, last) = (median(&seconds[..quarter])?, median(&seconds[seconds.len() - quarter..])?);
         Some(Self {
-            variation: interval::deviation(seconds) / mean(seconds),
-            p95: quantile(&sorted, 0.95),
-            p99: quantile(&sorted, 0.99),
+            variation: statistics::standard_deviation(seconds) / statistics::mean(seconds)?,
+            p95: quantile(&sorted, 0.95)?,
+            p99: quantile(&sorted, 0.99)?,
             stragglers: seconds.iter().filter(|step| **step > limit).count(),
             spikes: seconds.iter().filter(|step| **step > 2.0 * middle).count(),
             lost_to_stragglers: lost / seconds.iter().sum::<f64>(),
-            drift: ends[1] / ends[0] - 1.0,
+            drift: last / first - 1.0,
             correlation: interval::neighbour_correlation(seconds),
         })
     }
@@ -152,24 +139,6 @@ mod tests {
 
     fn record(step_times: Vec<f64>) -> Record {
         Record { step_times, ..Record::default() }
-    }
-
-    #[test]
-    fn warm_up_ends_where_steps_become_steady() {
-        for (times, left_out) in [
-            (vec![36.9, 18.0, 16.5, 11.9, 3.3, 3.3, 3.2, 3.4, 3.3, 3.2], 4),
-            (vec![22.8, 2.7, 2.5, 2.5, 2.5, 2.4, 2.4, 2.4], 1),
-            // A slow step in the middle of the first steps keeps warm-up going; one later does not.
-            (vec![9.0, 1.0, 9.0, 1.0, 1.0, 1.0, 1.0, 1.0, 9.0, 1.0], 3),
-            (vec![1.0; 8], 1),
-            (vec![1.0, 9.0, 1.0, 9.0, 1.0, 9.0, 1.0], 1),
-            (vec![5.0], 0),
-            (vec![], 0),
-        ] {
-            let steps = Steps::of(&record(times.clone()), Warmup::Steady);
-            assert_eq!(steps.warmup, left_out, "{times:?}");
-            assert_eq!(steps.seconds, times[left_out..], "{times:?}");
-        }
     }
 
     #[test]
@@ -197,7 +166,7 @@ mod tests {
         seconds[50] = 2.6;
         let stability = Stability::of(&seconds).expect("enough steps");
         assert_eq!((stability.stragglers, stability.spikes), (2, 1));
-        let lost = (1.3 + 2.6 - 2.0 * median(&mut seconds.clone())) / seconds.iter().sum::<f64>();
+        let lost = (1.3 + 2.6 - 2.0 * median(&seconds).expect("a median")) / seconds.iter().sum::<f64>();
         assert!((stability.lost_to_stragglers - lost).abs() < 1e-12);
         assert_eq!(Stability::of(&[1.0; 4]), None);
         let slower = Stability::of(&[1.0, 1.0, 1.1, 1.1, 1.1, 1.1, 1.2, 1.2]).expect("enough steps");

@@ -10,7 +10,7 @@ use super::summary::Summary;
 use super::{ExtractError, Extraction, Format, Ignored, Options, RankRule, Warmup};
 use crate::check::{self, figure, finding, remark};
 use crate::record::{Finding, GpuInfo, Memory, ModelInfo, Parallelism, Platform, Record, TrainingConfig};
-use crate::statistics::{Statistics, steady_from};
+use crate::statistics::{Statistics, mean, warmup_until_steady};
 
 use super::formats::SPECS;
 
@@ -244,7 +244,7 @@ impl Run<'_> {
     fn memory(&self) -> Option<Memory> {
         let peak =
             |fields: [Field; 2]| fields.into_iter().flat_map(|field| self.values(field)).reduce(f64::max);
-        let average = |field| mean(self.values(field));
+        let average = |field| mean(&self.values(field).collect::<Vec<_>>());
         let memory = Memory {
             avg_memory_allocated_gb: average(Field::Allocated),
             peak_memory_allocated_gb: peak([Field::PeakAllocated, Field::Allocated]),
@@ -424,7 +424,7 @@ impl Run<'_> {
             .map(|(tokens, gpus)| tokens / gpus as f64);
     }
 
-    fn warmup(&mut self, times: &[f64]) -> (usize, String) {
+    fn warmup(&self, times: &[f64]) -> (usize, String) {
         let most = times.len().saturating_sub(1);
         match self.options.warmup {
             Warmup::First(steps) => {
@@ -436,16 +436,10 @@ impl Run<'_> {
                 };
                 (taken, rule)
             }
-            Warmup::ChangePoint => match steady_from(times) {
-                Some(steps) => {
-                    (steps.min(most), format!("change-point: the times are steady from row {} on", steps + 1))
-                }
-                None => {
-                    let text = "the times of steps do not become steady within the first half: only the first one is left out".to_owned();
-                    self.findings.push(remark("never-steady", text));
-                    (1.min(most), "first 1 (no change-point was found)".to_owned())
-                }
-            },
+            Warmup::Steady => {
+                let (steps, rule) = warmup_until_steady(times);
+                (steps, rule.to_owned())
+            }
         }
     }
 
@@ -583,9 +577,4 @@ fn harmonic_mean(rates: &[f64]) -> Option<f64> {
 /// `1 line`, `2 lines`.
 fn counted(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
-}
-
-fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let (sum, count) = values.fold((0.0, 0_u64), |(sum, count), value| (sum + value, count + 1));
-    (count > 0).then(|| sum / count as f64)
 }

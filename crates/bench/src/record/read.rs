@@ -93,7 +93,7 @@ impl Record {
                 path: None,
                 line: line.max(1),
                 column: (column - shift).max(1),
-                what: what.to_owned(),
+                what: what.replace("expected struct Record", "expected an object, the record of one run"),
                 excerpt: shortened(excerpt, 60),
             }
         })
@@ -130,6 +130,10 @@ const LITERALS: [&str; 2] = ["NaN", "Infinity"];
 
 /// Writes null for the literals outside of strings. Every other byte keeps its line; `added` says which columns move.
 fn without_literals_of_python(text: &str) -> Json {
+    // Most texts have none, and may be of a million steps.
+    if !LITERALS.into_iter().any(|literal| text.contains(literal)) {
+        return Json { text: text.to_owned(), added: Vec::new() };
+    }
     let mut json = Json { text: String::with_capacity(text.len()), added: Vec::new() };
     let (mut line, mut line_start) = (1, 0);
     let mut in_string = false;
@@ -197,6 +201,11 @@ mod tests {
         assert!(error.contains("record:2:33: invalid value: integer `-8`, expected u64"), "{error}");
         let error = told("{\"step_times\": [1.0, nan]}");
         assert!(error.starts_with("record:1:23: expected"), "{error}");
+        let error = told("[]");
+        assert!(
+            error.ends_with("invalid type: sequence, expected an object, the record of one run, in `[]`"),
+            "{error}"
+        );
         assert!(told("").starts_with("record:1:1: EOF"), "{}", told(""));
         assert!(told("{\"a\": NaNa}").starts_with("record:1:10:"), "{}", told("{\"a\": NaNa}"));
         let error = Record::read(b"{\"a\": \"\xff\"}").expect_err("no text").to_string();

@@ -10,8 +10,8 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::style::{AXIS, GRID, SERIES, TEXT, WEAK};
 use crate::compare::figures;
-use crate::compare::interval::{median, quantile};
 use crate::compare::{Comparison, Run};
+use crate::statistics::{median, quantile};
 
 /// A chart.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +61,7 @@ pub fn charts(comparison: &Comparison) -> Result<Vec<Chart>, Error> {
         bars(runs, "energy", "joules_per_token"),
         bars(runs, "memory", "memory_allocated_gb"),
         bars(runs, "memory-reserved", "memory_reserved_gb"),
+        bars(runs, "memory-used", "memory_used_gb"),
         step_times(runs),
         throughput(runs),
         distribution(runs),
@@ -228,11 +229,15 @@ fn step_times(runs: &[Run]) -> Result<Option<Chart>, Error> {
     for (_, run) in &shown {
         let mut sorted = run.steps.seconds.clone();
         sorted.sort_unstable_by(f64::total_cmp);
-        top = top.max(quantile(&sorted, 0.995)).max(1.1 * quantile(&sorted, 0.5));
+        let at = |share| quantile(&sorted, share).unwrap_or(0.0);
+        top = top.max(at(0.995)).max(1.1 * at(0.5));
         bottom = bottom.min(sorted.first().copied().unwrap_or(0.0));
     }
     let (bottom, top) = ((bottom - (top - bottom) * 0.1).max(0.0), top + (top - bottom) * 0.1);
-    let last = shown.iter().map(|(_, run)| run.steps.all.len()).max().unwrap_or(1) as f64;
+    let last = shown
+        .iter()
+        .map(|(_, run)| run.steps.all.len() as f64 * run.steps_per_row as f64)
+        .fold(1.0, f64::max);
     let (Some(x), Some(y)) = (axis(0.0, last), axis(bottom, top)) else { return Ok(None) };
     let cut = shown.iter().any(|(_, run)| run.steps.all.iter().any(|step| *step > top));
     let title = if cut { "Time of each step; longer ones are cut off" } else { "Time of each step" };
@@ -246,7 +251,7 @@ fn step_times(runs: &[Run]) -> Result<Option<Chart>, Error> {
                     .all
                     .iter()
                     .enumerate()
-                    .map(|(step, seconds)| ((step + 1) as f64, seconds.min(top)))
+                    .map(|(row, seconds)| ((row + 1) as f64 * run.steps_per_row as f64, seconds.min(top)))
                     .collect();
                 chart.draw_series(LineSeries::new(thinned(&points), colour(*i).stroke_width(1)))?;
             }
@@ -266,9 +271,11 @@ fn throughput(runs: &[Run]) -> Result<Option<Chart>, Error> {
             let tokens = run.tokens_per_step? / run.gpus? as f64;
             let (seconds, half) = (&run.steps.seconds, AROUND / 2);
             let middle = |at: usize| {
-                median(&mut seconds[at.saturating_sub(half)..(at + half + 1).min(seconds.len())].to_vec())
+                let near = &seconds[at.saturating_sub(half)..(at + half + 1).min(seconds.len())];
+                median(near).unwrap_or(f64::NAN)
             };
-            let at = |step: usize| ((run.steps.warmup + step + 1) as f64, tokens / middle(step));
+            let each = run.steps_per_row as f64;
+            let at = |row: usize| ((run.steps.warmup + row + 1) as f64 * each, tokens / middle(row));
             let points: Points = (0..seconds.len()).map(at).collect();
             (points.len() > AROUND).then(|| (i, run.label.as_str(), thinned(&points)))
         })
@@ -309,11 +316,8 @@ fn distribution(runs: &[Run]) -> Result<Option<Chart>, Error> {
     let shown: Vec<(usize, &Run)> =
         runs.iter().enumerate().filter(|(_, run)| run.steps.seconds.len() >= 20).collect();
     let mut all: Vec<f64> = shown.iter().flat_map(|(_, run)| run.steps.seconds.iter().copied()).collect();
-    if all.is_empty() {
-        return Ok(None);
-    }
     all.sort_unstable_by(f64::total_cmp);
-    let (low, high) = (quantile(&all, 0.001), quantile(&all, 0.995));
+    let Some((low, high)) = quantile(&all, 0.001).zip(quantile(&all, 0.995)) else { return Ok(None) };
     let width = (high - low) / BINS as f64;
     let Some(x) = axis((low - 2.0 * width).max(0.0), high + width).filter(|_| width > 0.0) else {
         return Ok(None);
@@ -362,7 +366,7 @@ fn loss(runs: &[Run]) -> Result<Option<Chart>, Error> {
     // The median of nine steps: a curve that can be seen, and no value that no step had.
     let smooth = |losses: &[f64]| -> Vec<f64> {
         (0..losses.len())
-            .map(|i| median(&mut losses[i.saturating_sub(4)..(i + 5).min(losses.len())].to_vec()))
+            .map(|i| median(&losses[i.saturating_sub(4)..(i + 5).min(losses.len())]).unwrap_or(f64::NAN))
             .collect()
     };
     let by_tokens = runs.iter().all(|run| run.losses.is_empty() || run.tokens_per_step.is_some());
@@ -370,7 +374,7 @@ fn loss(runs: &[Run]) -> Result<Option<Chart>, Error> {
         .iter()
         .enumerate()
         .filter_map(|(i, run)| {
-            let each = if by_tokens { run.tokens_per_step.unwrap_or(1.0) } else { 1.0 };
+            let each = if by_tokens { run.tokens_per_row().unwrap_or(1.0) } else { run.steps_per_row as f64 };
             let known: Vec<(f64, f64)> = run
                 .losses
                 .iter()

@@ -22,7 +22,7 @@ fn record(name: &str, seconds: f64) -> Record {
         "model_info": { "name": "llama-3.1-8b" },
         "step_times": steps,
         "loss_values": (0..120).map(|i| 12.0 / (1.0 + f64::from(i))).collect::<Vec<_>>(),
-        "memory_metrics": { "peak_memory_allocated_gb": 36.0, "peak_memory_reserved_gb": 40.0 },
+        "memory_metrics": { "peak_memory_allocated_gb": 36.0, "peak_memory_reserved_gb": 40.0, "peak_memory_used_gb": 44.0 },
         "findings": [{ "kind": "x", "text": HOSTILE }],
         "measurements": [
             { "group": "gemm", "name": HOSTILE, "seconds": [1e-4, 1.1e-4, 1e-4, 1e-4, 1.2e-4], "flops": 1e11, "bytes": 1e8 },
@@ -34,7 +34,8 @@ fn record(name: &str, seconds: f64) -> Record {
 
 fn comparison(names: [&str; 2]) -> Comparison {
     let records = [(HOSTILE.to_owned(), record(names[0], 2.0)), ("plain".to_owned(), record(names[1], 1.5))];
-    compare(&records, &Options::default()).expect("compares")
+    let options = Options { prices: vec![(None, 2.0)], ..Options::default() };
+    compare(&records, &options).expect("compares")
 }
 
 fn page() -> Page {
@@ -99,6 +100,7 @@ fn charts_are_documents_of_their_own() {
             "energy",
             "memory",
             "memory-reserved",
+            "memory-used",
             "step-times",
             "throughput-steps",
             "distribution",

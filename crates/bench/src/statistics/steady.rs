@@ -24,9 +24,44 @@ pub fn steady_from(times: &[f64]) -> Option<usize> {
     (0..=times.len() / 2).find(|&start| times[start..].iter().take(run).all(|seconds| *seconds <= limit))
 }
 
+/// The steps that `--warmup steady` leaves out, and the rule in words: those before the times become steady, and at least one, which
+/// starts the program. If they do not become steady in the first half, it is the first one alone.
+#[must_use]
+pub fn warmup_until_steady(times: &[f64]) -> (usize, &'static str) {
+    let most = times.len().saturating_sub(1);
+    match steady_from(times) {
+        Some(steps) => (steps.max(1).min(most), STEADY_RULE),
+        None => (1.min(most), NEVER),
+    }
+}
+
+const NEVER: &str = "the first step: the times do not become steady within the first half";
+const STEADY_RULE: &str = "until the times are steady, and at least the first step";
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn warm_up_has_a_step_at_least_and_leaves_one() {
+        for (times, left_out) in [
+            (vec![36.9, 18.0, 16.5, 11.9, 3.3, 3.3, 3.2, 3.4, 3.3, 3.2], 4),
+            (vec![22.8, 2.7, 2.5, 2.5, 2.5, 2.4, 2.4, 2.4], 2),
+            // A slow step in the middle of the first steps keeps warm-up going; one later does not.
+            (vec![9.0, 1.0, 9.0, 1.0, 1.0, 1.0, 1.0, 1.0, 9.0, 1.0], 3),
+            (vec![1.0; 8], 1),
+            (vec![5.0], 0),
+            (vec![], 0),
+        ] {
+            assert_eq!(
+                warmup_until_steady(&times),
+                (left_out, if times.is_empty() { NEVER } else { STEADY_RULE }),
+                "{times:?}"
+            );
+        }
+        let halving: Vec<f64> = (0..20).map(|step| 2_f64.powi(-step)).collect();
+        assert_eq!(warmup_until_steady(&halving), (1, NEVER));
+    }
 
     #[test]
     fn warmup_ends_where_times_become_steady() {

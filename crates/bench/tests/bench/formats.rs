@@ -508,7 +508,7 @@ fn warmup_is_skipped_by_the_rule_that_the_record_states() {
         (Warmup::First(0), 0, "first 0"),
         (Warmup::First(3), 3, "first 3"),
         (Warmup::First(100), 39, "first 39 (of 100 that were asked for: the log has no more)"),
-        (Warmup::ChangePoint, 6, "change-point: the times are steady from row 7 on"),
+        (Warmup::Steady, 6, "until the times are steady, and at least the first step"),
     ] {
         let record = read_with(&log, &Options { warmup, ..Options::default() }).record;
         let performance = &record.performance_metrics;

@@ -96,6 +96,8 @@ fn every_format_is_written_to_a_file() {
         let ran = compare(&[
             "--format",
             format,
+            "--price",
+            "2",
             "--output",
             path,
             "--charts",
@@ -225,8 +227,8 @@ fn what_cannot_be_read_or_is_wrong_ends_with_2() {
     for (arguments, told) in [
         (&[missing.as_str()][..], "cannot read"),
         (&[&empty], "has no step times"),
-        (&[&broken], "is no record of a run"),
-        (&[&list], "is no record of a run"),
+        (&[&broken], "broken.json:1:18: EOF while parsing a value, in `{\"step_times\": [1,`"),
+        (&[&list], "list.json:1:1: invalid type: sequence, expected an object"),
         (&["--baseline", "3", &good], "run 3 is to be the baseline, but there are 1"),
         (&["--baseline", "x", &good], "no run is called `x`; they are good"),
         (&["--price", "x=1", &good], "no run is called `x`"),

@@ -212,11 +212,9 @@ fn read_all(files: &[PathBuf]) -> anyhow::Result<Vec<(String, Record)>> {
 }
 
 fn read(file: &Path) -> anyhow::Result<Record> {
-    let bytes = fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let record = serde_json::from_slice(&bytes)
-        .with_context(|| format!("{} is no record of a run", file.display()))?;
+    let record = Record::from_path(file)?;
     if !is_run(&record) {
-        bail!("{} has no step times, no mean of them and no measurements", file.display());
+        bail!("{} has no step times, no mean of them, no losses and no measurements", file.display());
     }
     Ok(record)
 }
@@ -386,7 +384,7 @@ fn judge(
         Ok(earlier) => Ok(Some(judged(&|entry| history::judge(entry, &earlier, arguments.threshold)))),
         Err(error) => {
             // A run's file has no key, and its JSON seldom ends with its first line.
-            let record = serde_json::from_str::<Record>(text).ok().filter(is_run);
+            let record = Record::read(text.as_bytes()).ok().filter(is_run);
             let Some(record) = record else {
                 return Err(error).with_context(|| {
                     format!("{} is neither a history nor a record of a run", file.display())

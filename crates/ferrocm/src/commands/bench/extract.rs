@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     /// The model's name: for the record, and to choose among the logs of a folder
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// Steps at the beginning that the statistics leave out; `auto` for those before the times become steady
+    /// Steps at the beginning that the statistics leave out; `steady` for those before the times become so
     #[arg(long, value_name = "STEPS", default_value = "1", value_parser = warmup)]
     warmup: Warmup,
     /// The logs are those of the ranks, or the parts, of one run
@@ -84,8 +84,8 @@ pub(crate) struct Arguments {
 
 fn warmup(text: &str) -> Result<Warmup, String> {
     match text {
-        "auto" => Ok(Warmup::ChangePoint),
-        _ => text.parse().map(Warmup::First).map_err(|_| "expected a number of steps or `auto`".to_owned()),
+        "steady" => Ok(Warmup::Steady),
+        _ => text.parse().map(Warmup::First).map_err(|_| "expected a number of steps or `steady`".to_owned()),
     }
 }
 
