@@ -281,3 +281,103 @@ fn the_example_of_the_docs_is_what_its_command_gives() {
     assert!(expected.len() < 300_000 && expected.contains("1.359×"), "{} bytes", expected.len());
     assert!(ran.out == expected, "FERROCM_BLESS=1 writes {}", page.display());
 }
+
+/// From logs of both vendors to a page: lines of real runs, of which only the number of the step, its time and its loss are counted on.
+#[test]
+fn logs_become_records_and_records_a_report() {
+    let lines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/training/log_lines.txt");
+    let Ok(lines) = fs::read_to_string(&lines) else {
+        println!("skipped: there is no {}", lines.display());
+        return;
+    };
+    let line = |part: &str| lines.lines().find(|line| line.contains(part)).expect("a line");
+    let folder = tempfile::tempdir().expect("folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    // The noise repeats after 13 steps, the first three steps are slow, and the medians of the rest are 13.3748 s and 12.396 s.
+    let noise = |step: u64| if step < 3 { 4000.0 } else { ((step * 5) % 13) as f64 };
+    let (primus, nemo) = (line("rank-7/8"), line("train_step_timing"));
+    let log = |of: &dyn Fn(u64) -> String| (0..42).map(|step| of(step) + "\n").collect::<String>();
+    let primus = log(&|step| {
+        primus
+            .replace("iteration 126/", &format!("iteration {}/", step + 1))
+            .replace("consumed samples: 16128", &format!("consumed samples: {}", (step + 1) * 128))
+            .replace("(ms): 13372.8/", &format!("(ms): {:.1}/", 13_368.8 + noise(step)))
+            .replace("lm loss: 6.548988E-03", &format!("lm loss: {:.6E}", 10.0 / (step + 1) as f64))
+    });
+    let nemo = log(&|step| {
+        nemo.replace("iteration 49/49", &format!("iteration {step}/49"))
+            .replace("global_step: 49", &format!("global_step: {step}"))
+            .replace("consumed_samples: 6400", &format!("consumed_samples: {}", (step + 1) * 128))
+            .replace("in s: 12.39", &format!("in s: {:.3}", 12.39 + noise(step) / 1000.0))
+            .replace(
+                "reduced_train_loss: 11.96",
+                &format!("reduced_train_loss: {:.4}", 10.1 / (step + 1) as f64),
+            )
+    });
+    assert!(
+        primus.contains("(ms): 17368.8/") && nemo.contains("in s: 16.390"),
+        "the lines have other figures"
+    );
+    fs::write(at("mi300x.log"), primus).expect("write");
+    fs::write(at("h100.log"), nemo).expect("write");
+    fs::create_dir(at("records")).expect("folder");
+    let mut extract = ferrocm(&["bench", "extract", "--sequence-length", "8192", "--gpus", "8", "--output"]);
+    let ran = run(extract.args([at("records"), at("h100.log"), at("mi300x.log")]));
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{}", ran.out);
+
+    let (h100, mi300x) = (at("records/h100.json"), at("records/mi300x.json"));
+    let ran = compare(&["--format", "json", "--model", "llama-3.1-8b", "--price", "h100=2", &h100, &mi300x]);
+    let value = json(&ran.out);
+    let close = |found: &Value, expected: f64| {
+        let found = found.as_f64().expect("a number");
+        assert!((found / expected - 1.0).abs() < 1e-9, "{found} is not {expected}");
+    };
+    let figure = |i: usize, key: &str| &value["runs"][i]["figures"][key]["value"];
+    close(figure(0, "step_seconds"), 12.396);
+    close(figure(1, "step_seconds"), 13.3748);
+    close(figure(0, "tokens_per_second_per_gpu"), 128.0 * 8192.0 / 12.396 / 8.0);
+    close(&value["speedups"][0]["per_gpu"]["value"], 12.396 / 13.3748);
+    close(figure(0, "dollars_per_million_tokens"), 2.0 * 8.0 / 3600.0 * 12.396 / (128.0 * 8192.0) * 1e6);
+    assert_eq!(
+        (&value["runs"][0]["steps"]["warmup"], &value["runs"][1]["steps"]["warmup"]),
+        (&json!(3), &json!(3))
+    );
+    assert!(figure(1, "dollars_per_million_tokens").is_null(), "nobody gave a price");
+    // NeMo tells what its allocator holds, Primus what the driver counts.
+    close(figure(0, "memory_reserved_gb"), 70.833_405_952);
+    close(figure(1, "memory_used_gb"), 153.81 * 1.073_741_824);
+    assert!(figure(1, "memory_reserved_gb").is_null());
+    let kinds = |list: &Value| -> Vec<String> {
+        list.as_array()
+            .expect("a list")
+            .iter()
+            .map(|one| one["kind"].as_str().expect("a kind").to_owned())
+            .collect()
+    };
+    let warnings = kinds(&value["warnings"]);
+    assert!(warnings.contains(&"memory".to_owned()), "{warnings:?}");
+    for run in value["runs"].as_array().expect("runs") {
+        let mut found = kinds(&run["findings"]);
+        found.sort();
+        let count = found.len();
+        found.dedup();
+        assert_eq!(found.len(), count, "{found:?}");
+    }
+    assert!(
+        value["losses"]["tokens"].as_f64().is_some_and(|tokens| tokens == 42.0 * 128.0 * 8192.0),
+        "{}",
+        value["losses"]
+    );
+
+    for (format, parts) in [
+        ("table", &["mi300x is 0.927 times as fast as h100 per GPU", "12.396"][..]),
+        ("markdown", &["# h100 against mi300x", "**mi300x is 0.927 times as fast"]),
+        ("html", &["<title>h100 against mi300x</title>", "0.927×", "12.396", "<svg"]),
+    ] {
+        let ran = compare(&["--format", format, &h100, &mi300x]);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        for part in parts {
+            assert!(ran.out.contains(part), "{part} in {}", ran.out);
+        }
+    }
+}
