@@ -15,12 +15,20 @@ pub(super) fn half_unit(figure: f64) -> f64 {
 
 /// Half a unit of the last digit of the finest figure of a series: they were all printed with as many decimals.
 pub(super) fn half_unit_of_series(series: &[f64]) -> f64 {
-    series
-        .iter()
-        .filter(|value| value.is_finite())
-        .map(|value| half_unit(*value))
-        .reduce(f64::min)
-        .unwrap_or(0.0)
+    let mut finest = f64::INFINITY;
+    // What a value is multiplied by to be whole, if it has no finer digits than those before it.
+    let mut scale = 0.0;
+    for &value in series.iter().filter(|value| value.is_finite()) {
+        if scale > 0.0 && (value * scale).round() / scale == value {
+            continue;
+        }
+        finest = finest.min(half_unit(value));
+        if finest == 0.0 {
+            return 0.0;
+        }
+        scale = (0.5 / finest).round();
+    }
+    if finest.is_finite() { finest } else { 0.0 }
 }
 
 /// The values that a figure may be if what it is computed from may be off by that much.
@@ -48,6 +56,9 @@ mod tests {
         }
         assert_eq!(half_unit(1.0 / 3.0), 0.0);
         assert_eq!(half_unit_of_series(&[9.76, 9.836, 1.0, f64::NAN]), half_unit(9.836));
+        assert_eq!(half_unit_of_series(&[1200.0, 9.5, 0.000_037, 9.76]), half_unit(0.000_037));
+        assert_eq!(half_unit_of_series(&[9.76, 1.0 / 3.0]), 0.0);
+        assert_eq!((half_unit_of_series(&[]), half_unit_of_series(&[f64::NAN])), (0.0, 0.0));
         assert!(agrees(0.624, around(0.624_306, 0.0)) && !agrees(0.624, around(0.625_306, 0.0)));
     }
 }

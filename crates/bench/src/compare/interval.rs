@@ -209,12 +209,18 @@ mod tests {
         }
     }
 
-    /// The same for a run of which a resample has a part only.
+    /// Where a resample has a part of the steps only, intervals are as wide as those of all: 1.96 standard errors of a mean, and √(π/2)
+    /// times as much of a median of a normal distribution.
     #[test]
-    fn intervals_of_long_runs_hold_the_ratio_as_often() {
-        for center in [Center::Median, Center::Mean] {
-            let share = coverage(center, 0.5, 3 * MOST);
-            assert!((0.88..=0.99).contains(&share), "{center:?}: {share}");
+    fn intervals_of_long_runs_are_as_narrow_as_their_length_allows() {
+        let mut random = SplitMix(5);
+        let numbers: Vec<f64> = (0..10 * MOST).map(|_| 10.0 + normal(&mut random)).collect();
+        for (center, factor) in [(Center::Mean, 1.0), (Center::Median, (std::f64::consts::PI / 2.0).sqrt())] {
+            let value = center.of(&mut numbers.clone());
+            let estimate = interval(value, resamples(&numbers, center, 800, 1));
+            let half = factor * 1.96 / (numbers.len() as f64).sqrt();
+            let [low, high] = [estimate.low, estimate.high].map(|end| end.expect("an end"));
+            assert!(((high - low) / (2.0 * half) - 1.0).abs() < 0.15, "{center:?}: {estimate:?} {half}");
         }
     }
 

@@ -115,7 +115,8 @@ impl Run<'_> {
     }
 
     fn values(&self, field: Field) -> impl Iterator<Item = f64> {
-        self.steps.rows.iter().filter_map(move |step| step.row.get(field))
+        let rows = if self.steps.may_have(field) { self.steps.rows.as_slice() } else { &[] };
+        rows.iter().filter_map(move |step| step.row.get(field))
     }
 
     fn gpu_info(&self, world: Option<u64>) -> GpuInfo {
@@ -280,10 +281,10 @@ impl Run<'_> {
             ];
             for (field, how, amount) in rates {
                 let Some(amount) = amount.filter(|_| self.values(field).next().is_some()) else { continue };
-                for step in &mut self.steps.rows {
-                    if let Some(rate) = step.row.get(field) {
+                for place in 0..self.steps.rows.len() {
+                    if let Some(rate) = self.steps.rows[place].row.get(field) {
                         // Both are positive.
-                        let _ = step.row.set(Field::Seconds, amount / rate);
+                        self.steps.set(place, Field::Seconds, amount / rate);
                     }
                 }
                 derived = Some(how);
@@ -307,7 +308,8 @@ impl Run<'_> {
             (Field::GradNorm, &mut record.grad_norms),
         ] {
             if self.values(field).next().is_some()
-                || self.steps.rows.iter().any(|step| step.row.is_not_finite(field))
+                || self.steps.may_have(field)
+                    && self.steps.rows.iter().any(|step| step.row.is_not_finite(field))
             {
                 *series =
                     self.steps.rows.iter().map(|step| step.row.get(field).unwrap_or(f64::NAN)).collect();
@@ -351,8 +353,11 @@ impl Run<'_> {
             }
         }
         let after_warmup = |field: Field| {
-            let values: Vec<f64> =
-                self.steps.rows.iter().skip(warmup).filter_map(|step| step.row.get(field)).collect();
+            let values: Vec<f64> = if self.steps.may_have(field) {
+                self.steps.rows.iter().skip(warmup).filter_map(|step| step.row.get(field)).collect()
+            } else {
+                Vec::new()
+            };
             harmonic_mean(&values)
         };
         let performance = &mut record.performance_metrics;

@@ -14,7 +14,7 @@ use memchr::memmem;
 use super::Format;
 use super::row::{Field, Notes, Row};
 use super::summary::Summary;
-use super::text::{Commas, Number, number, unit};
+use super::text::{Commas, Number, number, plain_decimal, unit};
 
 /// What a parser fills.
 pub(super) struct Found<'a> {
@@ -69,22 +69,14 @@ fn ends_number(rest: &[u8]) -> bool {
 /// A printed number divided by a power of ten or another factor. Powers of ten move the point of what was printed, so that 6046.6 ms are
 /// 6.0466 s to the last bit, as the program meant it; a quotient of the rounded number may be one bit off.
 pub(super) fn scaled(value: f64, printed: &[u8], per: f64) -> f64 {
-    let exponent: &[u8] = match per {
+    let exponent = match per {
         1.0 => return value,
-        1e3 => b"e-3",
-        1e6 => b"e-6",
-        1e9 => b"e-9",
+        1e3 => -3,
+        1e6 => -6,
+        1e9 => -9,
         _ => return value / per,
     };
-    let printed = printed.trim_ascii();
-    let mut buffer = [0; 48];
-    let length = printed.len() + exponent.len();
-    if length > buffer.len() || !printed.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.') {
-        return value / per;
-    }
-    buffer[..printed.len()].copy_from_slice(printed);
-    buffer[printed.len()..length].copy_from_slice(exponent);
-    std::str::from_utf8(&buffer[..length]).ok().and_then(|text| text.parse().ok()).unwrap_or(value / per)
+    plain_decimal(printed.trim_ascii(), exponent).unwrap_or(value / per)
 }
 
 fn decimals(text: &[u8], rest: &[u8]) -> u8 {

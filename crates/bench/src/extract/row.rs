@@ -100,6 +100,12 @@ impl Row {
         Ok(())
     }
 
+    /// A bit for each field that has a value, or was printed as one that is not finite.
+    pub(super) fn fields(&self) -> u32 {
+        let known = self.values.iter().enumerate().map(|(place, value)| u32::from(!value.is_nan()) << place);
+        known.fold(self.not_finite, |fields, bit| fields | bit)
+    }
+
     pub(super) fn clear(&mut self, field: Field) {
         self.values[field as usize] = f64::NAN;
     }

@@ -184,21 +184,26 @@ impl<'o> Scanner<'o> {
             // A carriage return ends a line, too: programs write progress bars over themselves.
             let line_start = memrchr2(b'\n', b'\r', &text[from..start]).map_or(from, |at| from + at + 1);
             let line_end = memchr2(b'\n', b'\r', &text[end..]).map_or(text.len(), |at| end + at);
-            let mut next = end;
-            while let Some((more, _, end)) = self.searcher.find(&text[..line_end], next) {
-                bits |= more;
-                next = end;
-            }
             self.collected.lines += memchr_iter(b'\n', &text[counted..line_start]).count() as u64;
             counted = line_start;
-            self.line(&text[line_start..line_end], start - line_start, bits);
+            let line = &text[line_start..line_end];
+            // No other format is tried before the first one, so that what else is in the line need not be known to try that one.
+            let tried = bits & 1;
+            if tried == 0 || !self.line(line, start - line_start, tried) {
+                let mut next = end;
+                while let Some((more, _, end)) = self.searcher.find(&text[..line_end], next) {
+                    bits |= more;
+                    next = end;
+                }
+                self.line(line, start - line_start, bits & !tried);
+            }
             from = line_end;
         }
         self.collected.lines += memchr_iter(b'\n', &text[counted..]).count() as u64;
     }
 
-    /// Looks at a line with a text of the set in it.
-    fn line(&mut self, line: &[u8], first: usize, bits: u16) {
+    /// Looks at a line with a text of the set in it. Whether it is one about a step.
+    fn line(&mut self, line: &[u8], first: usize, bits: u16) -> bool {
         let number = self.collected.lines + 1;
         let mut buffer = std::mem::take(&mut self.buffer);
         let clean = without_colours(line, &mut buffer);
@@ -231,6 +236,7 @@ impl<'o> Scanner<'o> {
             self.collected.settings.read(clean, number);
         }
         self.buffer = buffer;
+        is_row
     }
 }
 

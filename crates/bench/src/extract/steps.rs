@@ -29,6 +29,8 @@ pub(super) struct Steps {
     /// The last step of each rank, and how many times it began.
     last_of_rank: HashMap<Option<u32>, (u64, u32)>,
     attempts: u32,
+    /// A bit for each field that some row may have.
+    fields: u32,
 }
 
 /// One step.
@@ -50,6 +52,7 @@ impl Steps {
     /// Adds a line's row.
     pub(super) fn add(&mut self, row: Row, line: u64, rule: RankRule) {
         let timed = row.is_timed();
+        self.fields |= row.fields();
         self.lines += 1;
         self.timed += u64::from(timed);
         self.measured += u64::from(row.get(Field::Seconds).is_some());
@@ -82,6 +85,18 @@ impl Steps {
         }
     }
 
+    /// Whether some row may have the field, as a value or as one that is not finite.
+    pub(super) fn may_have(&self, field: Field) -> bool {
+        self.fields & 1 << field as u32 != 0
+    }
+
+    /// Gives a row a value.
+    pub(super) fn set(&mut self, place: usize, field: Field, value: f64) {
+        // It was valid for its row.
+        let _ = self.rows[place].row.set(field, value);
+        self.fields |= 1 << field as u32;
+    }
+
     /// There are a handful of endings, so that a list is faster than a map.
     fn count_ending(&mut self, ending: Option<(u8, u8)>, count: u64) {
         match self.endings.iter_mut().find(|(known, _)| *known == ending) {
@@ -95,8 +110,12 @@ impl Steps {
     /// theirs.
     /// `is_other` says whether the step's line so far has another loss.
     fn attempt(&mut self, number: u64, rank: Option<u32>, is_other: bool, line: u64) -> u32 {
-        let first = !self.last_of_rank.contains_key(&rank);
-        let (last, attempt) = self.last_of_rank.get(&rank).copied().unwrap_or((0, 1));
+        let mut first = false;
+        let known = self.last_of_rank.entry(rank).or_insert_with(|| {
+            first = true;
+            (0, 1)
+        });
+        let (last, attempt) = *known;
         let late = if rank.is_some() { 0 } else { 2 };
         let duplicate = last.saturating_sub(number) <= late && !is_other;
         let resumed = !first && number <= last && !duplicate;
@@ -105,7 +124,7 @@ impl Steps {
             self.resumed.push((line, last, number));
         }
         self.attempts = self.attempts.max(attempt);
-        self.last_of_rank.insert(rank, (if resumed { number } else { last.max(number) }, attempt));
+        *known = (if resumed { number } else { last.max(number) }, attempt);
         attempt
     }
 
@@ -134,8 +153,15 @@ impl Steps {
     /// Steps that each row stands for: the usual difference of numbers. Two rows alone tell nothing.
     pub(super) fn interval(&self) -> u64 {
         let mut counts: HashMap<u64, u64> = HashMap::new();
-        for pair in self.rows.windows(2) {
-            *counts.entry(pair[1].number - pair[0].number).or_default() += 1;
+        // Nearly all are the same, one after the other.
+        for run in self
+            .rows
+            .windows(2)
+            .map(|pair| pair[1].number - pair[0].number)
+            .collect::<Vec<_>>()
+            .chunk_by(u64::eq)
+        {
+            *counts.entry(run[0]).or_default() += run.len() as u64;
         }
         let usual = counts.into_iter().max_by_key(|(interval, count)| (*count, std::cmp::Reverse(*interval)));
         usual.filter(|_| self.rows.len() > 2).map_or(1, |(interval, _)| interval.max(1))
@@ -159,6 +185,7 @@ impl Steps {
             self.count_ending(ending, count);
         }
         self.resumed.extend(other.resumed);
+        self.fields |= other.fields;
         self.duplicates += other.duplicates;
         self.disagreements += other.disagreements;
         if continues {

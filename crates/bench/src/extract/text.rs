@@ -70,12 +70,67 @@ pub(super) enum Commas {
     Decimal,
 }
 
+/// The value of digits with at most one point, times a power of ten: rounded once, as a parser rounds. `None` of what has more digits than
+/// f64 holds exactly, or other characters; a parser reads those.
+///
+/// Both the digits and the power of ten are exact, so that one multiplication or division is all there is to round (Clinger 1990).
+pub(super) fn plain_decimal(text: &[u8], exponent: i32) -> Option<f64> {
+    const POWERS: [f64; 23] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
+        1e18, 1e19, 1e20, 1e21, 1e22,
+    ];
+    if text.len() > 16 {
+        return None;
+    }
+    let mut digits = 0_u64;
+    let mut decimals = None;
+    for &byte in text {
+        match (byte, decimals) {
+            (b'0'..=b'9', _) => {
+                digits = 10 * digits + u64::from(byte - b'0');
+                decimals = decimals.map(|decimals| decimals + 1);
+            }
+            (b'.', None) => decimals = Some(0),
+            _ => return None,
+        }
+    }
+    if digits > 1 << 53 || text.is_empty() || text == b"." {
+        return None;
+    }
+    let exponent = exponent.checked_sub(decimals.unwrap_or(0))?;
+    let power = *POWERS.get(usize::try_from(exponent.unsigned_abs()).ok()?)?;
+    Some(if exponent < 0 { digits as f64 / power } else { digits as f64 * power })
+}
+
+/// The value of a number that has been checked: digits, a point, an exponent.
+fn parsed(unsigned: &[u8]) -> Option<f64> {
+    let mantissa = unsigned.iter().position(|byte| matches!(byte, b'e' | b'E')).unwrap_or(unsigned.len());
+    let exponent = match &unsigned[mantissa..] {
+        [] => Some(0),
+        [_, b'-', digits @ ..] => small_exponent(digits).map(|exponent| -exponent),
+        [_, b'+', digits @ ..] | [_, digits @ ..] => small_exponent(digits),
+    };
+    exponent
+        .and_then(|exponent| plain_decimal(&unsigned[..mantissa], exponent))
+        .or_else(|| std::str::from_utf8(unsigned).ok()?.parse().ok())
+}
+
+/// An exponent of one or two digits.
+fn small_exponent(digits: &[u8]) -> Option<i32> {
+    match digits {
+        [a] => Some(i32::from(a - b'0')),
+        [a, b] => Some(10 * i32::from(a - b'0') + i32::from(b - b'0')),
+        _ => None,
+    }
+}
+
 /// Reads a number. Spaces before it are skipped.
 pub(super) fn number(text: &[u8], commas: Commas) -> Number<'_> {
     let text = text.trim_ascii_start();
     let unsigned = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
     let sign = text.len() - unsigned.len();
-    for word in [&b"nan"[..], b"infinity", b"inf"] {
+    let is_word = matches!(unsigned.first(), Some(b'n' | b'N' | b'i' | b'I'));
+    for word in [&b"nan"[..], b"infinity", b"inf"].into_iter().filter(|_| is_word) {
         if unsigned.len() >= word.len() && unsigned[..word.len()].eq_ignore_ascii_case(word) {
             let rest = &unsigned[word.len()..];
             let ends = !rest.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
@@ -145,7 +200,7 @@ pub(super) fn number(text: &[u8], commas: Commas) -> Number<'_> {
     }
     let literal = &text[..sign + end];
     let parsed = if comma.is_none() {
-        std::str::from_utf8(literal).ok().and_then(|literal| literal.parse::<f64>().ok())
+        parsed(&unsigned[..end]).map(|value| if text.first() == Some(&b'-') { -value } else { value })
     } else {
         let plain: String = literal
             .iter()
@@ -332,6 +387,27 @@ mod tests {
         assert_eq!(grouped("950,"), Number::Value(950.0, b","));
         for text in ["1,00", "1,0000", "1234,567", "1,234.5.6"] {
             assert_eq!(grouped(text), Number::Malformed, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_those_of_a_parser_to_the_last_bit() {
+        let mut state = 1_u64;
+        for count in 0..200_000_u32 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let bits = state >> 12;
+            let value = (bits % 10_u64.pow(1 + count % 16)) as f64 / 10_f64.powi((bits % 9) as i32);
+            let text = match count % 3 {
+                0 => format!("{value}"),
+                1 => format!("{value:.4}"),
+                _ => format!("{value:.6e}"),
+            };
+            let Number::Value(read, b"") = number(text.as_bytes(), Commas::Decimal) else { panic!("{text}") };
+            assert_eq!(read.to_bits(), text.parse::<f64>().expect("a number").to_bits(), "{text}");
+        }
+        assert_eq!(plain_decimal(b"6046.6", -3), Some(6.0466));
+        for text in [&b""[..], b".", b"1.2.3", b"-1", b"99999999999999999"] {
+            assert_eq!(plain_decimal(text, 0), None);
         }
     }
 
