@@ -259,9 +259,13 @@ fn check_warmup(record: &Record, statistics: &Statistics, findings: &mut Vec<Fin
     let Some(mean) = statistics::mean(&valid[steady..]) else { return };
     if statistics.mean / mean > 1.01 {
         let text = format!(
-            "the mean of {} s leaves out {} steps; the times are steady after {steady}, and from there the mean is {} s",
+            "the mean of {} s leaves out {}; the times are steady after {steady}, and from there the mean is {} s",
             figure(statistics.mean),
-            statistics.warmup_steps,
+            if statistics.warmup_steps == 1 {
+                "1 step".to_owned()
+            } else {
+                format!("{} steps", statistics.warmup_steps)
+            },
             figure(mean)
         );
         findings.push(finding("mean-includes-warmup", statistics.mean, mean, text));

@@ -11,35 +11,42 @@ pub struct Assumption {
     pub value: f64,
     /// Who says so, and when.
     pub source: String,
+    /// Whether it is the most that the number may be.
+    #[serde(skip)]
+    pub is_limit: bool,
 }
 
 impl Assumption {
+    /// A number and who says so, and when.
+    pub fn of(value: f64, source: impl Into<String>) -> Self {
+        Self { value, source: source.into(), is_limit: false }
+    }
+
+    /// The most that a number may be.
+    pub(super) fn limit(value: f64, source: impl Into<String>) -> Self {
+        Self { is_limit: true, ..Self::of(value, source) }
+    }
+
     /// A number that whoever compares has given.
     pub fn given(value: f64) -> Self {
-        Self { value, source: "given".to_owned() }
+        Self::of(value, "given")
     }
 }
 
 /// Power of the site divided by power of its machines.
 pub fn pue() -> Assumption {
-    Assumption {
-        value: 1.56,
-        source: "Uptime Institute, Global Data Center Survey 2024: average of the sites surveyed".to_owned(),
-    }
+    Assumption::of(1.56, "Uptime Institute, Global Data Center Survey 2024: average of the sites surveyed")
 }
 
 /// Grams of CO₂ equivalent for a kWh of electricity.
 pub fn carbon() -> Assumption {
-    Assumption {
-        value: 481.0,
-        source: "Ember, July 2024: average of the world's power generation in 2023".to_owned(),
-    }
+    Assumption::of(481.0, "Ember, July 2024: average of the world's power generation in 2023")
 }
 
 /// The price of a GPU for an hour in USD.
 pub fn price(product: &str) -> Option<Assumption> {
     let row = PRICES.iter().find(|row| row.product == product)?;
-    Some(Assumption { value: row.dollars, source: row.source.to_owned() })
+    Some(Assumption::of(row.dollars, row.source))
 }
 
 struct Price {

@@ -356,19 +356,14 @@ impl Run {
     /// Watts of a GPU: measured, else the limit of the board.
     fn power(&self, record: &Record) -> Option<Assumption> {
         if let Some(watts) = measured_power(&record.telemetry) {
-            return Some(Assumption { value: watts, source: "measured during the run".to_owned() });
+            return Some(Assumption::of(watts, "measured during the run"));
         }
         if let Some(limit) = record.gpu_info.power_limit_watts.filter(|watts| *watts > 0.0) {
-            return Some(Assumption {
-                value: limit,
-                source: "the board's power limit, which it does not exceed".to_owned(),
-            });
+            return Some(Assumption::limit(limit, "the board's power limit, which it does not exceed"));
         }
         let peak = self.peak.as_ref()?.peak;
-        Some(Assumption {
-            value: peak.tdp_watts,
-            source: format!("TDP, which it does not exceed for long ({})", peak.source),
-        })
+        let source = format!("TDP, which it does not exceed for long ({})", peak.source);
+        Some(Assumption::limit(peak.tdp_watts, source))
     }
 
     fn memory(&mut self, record: &Record) {

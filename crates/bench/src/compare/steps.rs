@@ -117,7 +117,9 @@ impl Stability {
         let mut sorted = seconds.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         let quarter = (seconds.len() / 4).max(1);
-        let lost: f64 = seconds.iter().filter(|step| **step > limit).map(|step| step - middle).sum();
+        // A sum of nothing is -0.
+        let lost =
+            seconds.iter().filter(|step| **step > limit).fold(0.0, |lost, step| lost + (step - middle));
         let (first, last) = (median(&seconds[..quarter])?, median(&seconds[seconds.len() - quarter..])?);
         Some(Self {
             variation: statistics::standard_deviation(seconds) / statistics::mean(seconds)?,

@@ -453,3 +453,25 @@ fn times_that_were_derived_or_averaged_are_told() {
     );
     assert_eq!(run.findings.len(), 2);
 }
+
+/// A ratio that rests on a record which contradicts itself says so; times of steps of different work have no percentage.
+#[test]
+fn a_report_doubts_what_contradicts_itself_and_compares_like_with_like() {
+    let contradicting = record(
+        json!({ "performance_metrics": { "tokens_per_second": 262_144.0, "avg_step_time_seconds": 2.01 } }),
+    );
+    let larger =
+        record(json!({ "training_config": { "global_batch_size": 128 }, "step_times": times(4.0, 101) }));
+    let comparison = compare(&pair(record(json!({})), contradicting), &Options::default()).expect("compares");
+    let text = crate::report::terminal(&comparison);
+    assert!(
+        text.lines().next().is_some_and(|line| line.contains("Do not rely on it: what b records")),
+        "{text}"
+    );
+    let comparison = compare(&pair(record(json!({})), larger), &Options::default()).expect("compares");
+    let text = crate::report::terminal(&comparison);
+    let row = text.lines().find(|line| line.contains("time of a step (s)")).expect("a row");
+    assert!(!row.contains('%') && !text.contains("Do not rely"), "{text}");
+    let row = text.lines().find(|line| line.contains("coefficient of variation")).expect("a row");
+    assert!(row.ends_with(" points"), "{row}");
+}

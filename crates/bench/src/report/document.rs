@@ -2,6 +2,7 @@
 
 use crate::compare::figures::{Better, FIGURES, Figure, Group, grouped};
 use crate::compare::{Center, Comparison, Estimate, Run, Verdict};
+use crate::record::Finding;
 
 /// A report without a format.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +25,8 @@ pub(super) struct Answer {
     pub(super) verdict: Verdict,
     /// `per GPU`, or what else the ratio is of.
     pub(super) of: &'static str,
+    /// Which of the two runs contradict themselves about their tokens, on which the ratio rests.
+    pub(super) doubtful: Vec<String>,
 }
 
 impl Answer {
@@ -40,9 +43,23 @@ impl Answer {
             Verdict::Unknown => "too few steps to tell how sure that is",
         };
         format!(
-            "{} is {:.3} times as fast as {} {}{range}: {what}.",
-            self.label, ratio.value, self.base, self.of
+            "{} is {:.3} times as fast as {} {}{range}: {what}.{}",
+            self.label,
+            ratio.value,
+            self.base,
+            self.of,
+            self.doubt().map_or(String::new(), |doubt| format!(" {doubt}"))
         )
+    }
+}
+
+impl Answer {
+    /// Why the ratio is not to be relied on.
+    pub(super) fn doubt(&self) -> Option<String> {
+        (!self.doubtful.is_empty()).then(|| {
+            let who = self.doubtful.join(" and ");
+            format!("Do not rely on it: what {who} records of its tokens contradicts itself, and the ratio rests on it.")
+        })
     }
 }
 
@@ -97,6 +114,10 @@ pub(super) fn document(comparison: &Comparison) -> Document {
 
 fn answers(comparison: &Comparison) -> Vec<Answer> {
     let base = &comparison.runs[comparison.baseline].label;
+    let contradicts = |label: &str| {
+        let run = comparison.runs.iter().find(|run| run.label == label);
+        run.is_some_and(|run| run.findings.iter().any(|finding| finding.kind == "tokens-contradict-batch"))
+    };
     comparison
         .speedups
         .iter()
@@ -106,6 +127,11 @@ fn answers(comparison: &Comparison) -> Vec<Answer> {
             ratio: speedup.main(),
             verdict: speedup.verdict(),
             of: if speedup.per_gpu.is_some() { "per GPU" } else { "by the time of a step" },
+            doubtful: [base, &speedup.label]
+                .into_iter()
+                .filter(|label| speedup.per_gpu.is_some() && contradicts(label))
+                .cloned()
+                .collect(),
         })
         .collect()
 }
@@ -114,13 +140,18 @@ fn warnings(comparison: &Comparison) -> Vec<String> {
     let mut warnings: Vec<String> =
         comparison.warnings.iter().map(|warning| capital(&warning.text())).collect();
     for run in &comparison.runs {
+        let findings = run.findings.iter().filter(|finding| !is_small(finding));
         warnings.extend(
-            run.findings
-                .iter()
-                .map(|finding| format!("{}: {}.", run.label, finding.text.trim_end_matches('.'))),
+            findings.map(|finding| format!("{}: {}.", run.label, finding.text.trim_end_matches('.'))),
         );
     }
     warnings
+}
+
+/// A finding that changes nothing in a comparison: less than a hundredth of the time is outside of steps.
+fn is_small(finding: &Finding) -> bool {
+    let share = finding.stated.zip(finding.derived).map(|(stated, derived)| (stated / derived - 1.0).abs());
+    finding.kind == "total-exceeds-steps" && share.is_some_and(|share| share < 0.01)
 }
 
 fn capital(text: &str) -> String {
@@ -190,7 +221,7 @@ fn figures(comparison: &Comparison, group: Group) -> Option<Table> {
                     unit => format!("{} ({unit})", figure.label),
                 };
                 let cells = values.iter().enumerate().map(|(i, value)| match value {
-                    Some(value) => cell(figure, *value, base.filter(|_| i != comparison.baseline)),
+                    Some(value) => cell(figure, *value, base.filter(|_| comparable(comparison, figure, i))),
                     None => Cell::new(NONE),
                 });
                 std::iter::once(Cell::new(name)).chain(cells).collect()
@@ -201,8 +232,14 @@ fn figures(comparison: &Comparison, group: Group) -> Option<Table> {
         Center::Median => "median",
         Center::Mean => "mean",
     };
+    let same_work =
+        comparison.runs.iter().all(|run| run.tokens_per_step == comparison.runs[0].tokens_per_step);
+    let limits = comparison.runs.iter().any(|run| run.watts.as_ref().is_some_and(|watts| watts.is_limit));
     let about = match group {
-        Group::Speed => format!("Tokens/s are by the {center} of the steps that count."),
+        Group::Speed => {
+            let work = if same_work { "" } else { " The runs have different tokens in a step, so times of steps are not compared." };
+            format!("Tokens/s are by the {center} of the steps that count.{work}")
+        }
         Group::Efficiency => "Operations are counted from the model's shape, once with the causal mask and once, as PaLM and \
              Megatron-LM do, with attention in full. MFU is the share of the dense peak."
             .to_owned(),
@@ -210,7 +247,10 @@ fn figures(comparison: &Comparison, group: Group) -> Option<Table> {
              twice the median."
             .to_owned(),
         Group::Memory | Group::Training => String::new(),
-        Group::Cost => format!("With a PUE of {} and {} g CO₂e/kWh.", comparison.pue.value, comparison.carbon.value),
+        Group::Cost => {
+            let limits = if limits { " Power that was not measured is a limit: the true energy and CO₂e are lower." } else { "" };
+            format!("With a PUE of {} and {} g CO₂e/kWh.{limits}", comparison.pue.value, comparison.carbon.value)
+        }
     };
     (!rows.is_empty()).then(|| Table {
         title: group.title().to_owned(),
@@ -218,6 +258,13 @@ fn figures(comparison: &Comparison, group: Group) -> Option<Table> {
         columns: columns("", comparison),
         rows,
     })
+}
+
+/// Whether a run's figure may be compared with the baseline's. Times of steps of different work may not.
+fn comparable(comparison: &Comparison, figure: &Figure, run: usize) -> bool {
+    let work = |run: usize| comparison.runs[run].tokens_per_step;
+    let of_a_step = figure.unit == "s";
+    run != comparison.baseline && !(of_a_step && work(run) != work(comparison.baseline))
 }
 
 /// Whether a figure says what another row says already: the center, or the node where it is all there is.
@@ -241,14 +288,28 @@ fn cell(figure: &Figure, value: Estimate, base: Option<Estimate>) -> Cell {
         .zip(value.high)
         .filter(|(low, high)| low != high)
         .map(|(low, high)| format!("{} to {}", figure.number(low), figure.number(high)));
-    let relative = base.filter(|base| base.value != 0.0).map(|base| value.value / base.value - 1.0);
-    let relative = relative.filter(|_| figure.better != Better::Neither).filter(|change| change.is_finite());
-    // Counts of a few steps are no percentages.
-    let relative = relative.filter(|_| figure.unit != "steps");
-    let good = relative
-        .filter(|change| change.abs() >= 0.0005)
-        .map(|change| (change > 0.0) == (figure.better == Better::Higher));
-    Cell { text: figure.number(value.value), range, change: relative.map(percent), good }
+    let base = base.filter(|_| figure.better != Better::Neither);
+    // Counts of a few steps are no percentages. Of a percentage, percentage points are told, and of a loss near 0, the difference.
+    let (change, matters) = match (figure.unit, figure.group, base) {
+        (_, _, None) | ("steps", _, _) => (None, None),
+        ("%", _, Some(base)) => {
+            let points = (value.value - base.value) * 100.0;
+            (Some(format!("{points:+.2} points")), Some(points).filter(|points| points.abs() >= 0.005))
+        }
+        (_, Group::Training, Some(base)) => {
+            let difference = value.value - base.value;
+            (
+                Some(format!("{difference:+.4}")),
+                Some(difference).filter(|difference| difference.abs() >= 5e-5),
+            )
+        }
+        (_, _, Some(base)) => {
+            let change = Some(value.value / base.value - 1.0).filter(|change| change.is_finite());
+            (change.map(percent), change.filter(|change| change.abs() >= 0.0005))
+        }
+    };
+    let good = matters.map(|change| (change > 0.0) == (figure.better == Better::Higher));
+    Cell { text: figure.number(value.value), range, change, good }
 }
 
 /// `+35.9 %`, or a factor where the percentage says little.
@@ -372,42 +433,38 @@ fn seconds(value: f64) -> String {
 }
 
 fn notes(comparison: &Comparison) -> Vec<String> {
+    let of_run = |run: &Run| {
+        let mut notes = run.notes.clone();
+        notes.extend(
+            run.findings.iter().filter(|finding| is_small(finding)).map(|finding| finding.text.clone()),
+        );
+        notes.extend(
+            run.peak.as_ref().map(|found| format!("{} by {}", found.peak.product, found.peak.source)),
+        );
+        notes.extend(
+            run.price
+                .as_ref()
+                .map(|price| format!("{} USD for a GPU and an hour: {}", price.value, price.source)),
+        );
+        notes.extend(
+            run.watts.as_ref().map(|watts| format!("{:.0} W of a GPU: {}", watts.value, watts.source)),
+        );
+        let rule = &run.steps.warmup_rule;
+        notes.extend((run.steps.recorded > 0).then(|| format!("warm-up left out by this rule: {rule}")));
+        notes
+    };
+    let all: Vec<(&str, Vec<String>)> =
+        comparison.runs.iter().map(|run| (run.label.as_str(), of_run(run))).collect();
+    // A note of several runs is told once.
     let mut notes = Vec::new();
-    // A note of all runs is told once.
-    for run in &comparison.runs {
-        for note in &run.notes {
-            let with: Vec<&str> = comparison
-                .runs
-                .iter()
-                .filter(|other| other.notes.contains(note))
-                .map(|run| run.label.as_str())
-                .collect();
-            let who = if with.len() == comparison.runs.len() && with.len() > 1 {
-                "all runs".to_owned()
-            } else {
-                with.join(", ")
-            };
-            let text = format!("{who}: {note}.");
-            if !notes.contains(&text) {
-                notes.push(text);
-            }
-        }
-    }
-    for run in &comparison.runs {
-        if let Some(peak) = &run.peak {
-            notes.push(format!("{}: {} by {}.", run.label, peak.peak.product, peak.peak.source));
-        }
-        if let Some(price) = &run.price {
-            notes.push(format!(
-                "{}: {} USD for a GPU and an hour ({}).",
-                run.label, price.value, price.source
-            ));
-        }
-        if let Some(watts) = &run.watts {
-            notes.push(format!("{}: {:.0} W of a GPU ({}).", run.label, watts.value, watts.source));
-        }
-        if run.steps.recorded > 0 {
-            notes.push(format!("{}: warm-up left out by this rule: {}.", run.label, run.steps.warmup_rule));
+    for note in all.iter().flat_map(|(_, notes)| notes) {
+        let with: Vec<&str> =
+            all.iter().filter(|(_, notes)| notes.contains(note)).map(|(label, _)| *label).collect();
+        let who =
+            if with.len() == all.len() && with.len() > 1 { "all runs".to_owned() } else { with.join(", ") };
+        let text = format!("{who}: {}.", note.trim_end_matches('.'));
+        if !notes.contains(&text) {
+            notes.push(text);
         }
     }
     if comparison.runs.iter().any(|run| run.watts.is_some()) {

@@ -108,11 +108,14 @@ fn card(answer: &Answer) -> String {
         Verdict::Same => ("same", "no difference beyond the noise of the steps"),
         Verdict::Unknown => ("same", "too few steps to tell how sure that is"),
     };
+    let class = if answer.doubtful.is_empty() { class } else { "same" };
+    let doubt =
+        answer.doubt().map_or(String::new(), |doubt| format!("<p class=\"doubt\">{}</p>", escape(&doubt)));
     let range =
         range(ratio).map_or(String::new(), |range| format!("<span class=\"range\">95 %: {range}</span>"));
     format!(
         "<div class=\"answer {class}\">\n<div class=\"ratio\">{:.3}×</div>\n<div><p><strong>{}</strong> against {} {}: {verdict}</p>\
-         {range}{}</div>\n</div>\n",
+         {doubt}{range}{}</div>\n</div>\n",
         ratio.value,
         escape(&answer.label),
         escape(&answer.base),
@@ -249,7 +252,7 @@ section { margin: 0 0 18px; padding: 18px 20px; border: 1px solid var(--line); b
 .answer { display: flex; gap: 20px; align-items: center; padding: 16px 20px; border: 1px solid var(--line);
   border-left: 4px solid var(--weak); border-radius: 10px; background: var(--card); }
 .answer.good { border-left-color: var(--good); } .answer.bad { border-left-color: var(--bad); }
-.answer > div:last-child { flex: 1; min-width: 0; } .answer p { margin: 0 0 2px; overflow-wrap: anywhere; }
+.answer > div:last-child { flex: 1; min-width: 0; } .answer p { margin: 0 0 2px; overflow-wrap: anywhere; } .answer .doubt { color: var(--bad); }
 .ratio { font-size: 34px; font-weight: 650; letter-spacing: -0.02em; font-variant-numeric: tabular-nums; }
 .good .ratio, .change.good { color: var(--good); } .bad .ratio, .change.bad { color: var(--bad); }
 .range { display: block; color: var(--weak); font-size: 12px; font-variant-numeric: tabular-nums; }
