@@ -51,6 +51,10 @@
 //! | [`Kernels::gemm_int4`] | `gemm.cu`, `gemv.cu` | f16, bf16, with a matrix of 4-bit numbers |
 //! | [`Kernels::gemm`] | `gemm.cu`, `gemv.cu` | f32, f16, bf16, f8, i8 |
 //! | [`Kernels::gemm_experts`] | `gemm_experts.cu` | f32, f16, bf16, f8, i8 |
+//! | [`Kernels::rms_norm_backward`], [`Kernels::rms_norm_weight_backward`], [`Kernels::silu_gated_backward`] | `training.cu` | f32, f16, bf16 |
+//! | [`Kernels::causal_softmax`], [`Kernels::softmax_backward`] | `training.cu` | f32, f16, bf16 |
+//! | [`Kernels::cross_entropy`], [`Kernels::embedding_backward`] | `training.cu` | f32, f16, bf16; ids u32, i64 |
+//! | [`Kernels::adamw`] | `training.cu` | f32, f16, bf16, with moments in f32 |
 //! | [`Kernels::dequantize`], [`Kernels::quant_rows`], [`Kernels::quantize`], [`Kernels::quant_matmul`], [`Kernels::quant_experts`] | `quant.cu`, `mmvq_gguf.cu` | matrices of each [`QuantType`]; f32, f16, bf16 |
 //!
 //! The crate's build script compiles the kernels with the device compiler that `kernel-build` finds, for the targets in
@@ -84,6 +88,7 @@ mod rope;
 mod sampling;
 mod sort;
 mod topk;
+mod training;
 mod view;
 
 pub use activation::Activation;
@@ -109,6 +114,7 @@ pub use rope::{Heads, Rope, RopeFrequencies, RopeScaling, RopeStyle};
 pub use sampling::{Penalties, Sampling};
 pub use sort::Order;
 pub use topk::MOST_TOP_K;
+pub use training::{AdamW, AdamWState};
 pub use view::{Layout, LayoutError, MAX_RANK, View, ViewMut};
 
 /// The compiled kernels: one module per `.cu` file.
