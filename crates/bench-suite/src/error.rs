@@ -1,0 +1,64 @@
+//! Why a run ends without a record.
+
+use std::fmt;
+
+/// The result type of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a run ended without a record.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The HIP layer failed: a device cannot be opened, memory ran out, a kernel faulted.
+    #[error(transparent)]
+    Hip(#[from] hip::Error),
+    /// A kernel of this project was refused.
+    #[error(transparent)]
+    Kernels(#[from] kernels::Error),
+    /// A layout of a tensor cannot be.
+    #[error(transparent)]
+    Layout(#[from] kernels::LayoutError),
+    /// A product was refused or failed.
+    #[error(transparent)]
+    Blas(#[from] rocblas::Error),
+    /// A collective was refused or failed.
+    #[error(transparent)]
+    Rccl(#[from] rccl::Error),
+    /// A result is not what arithmetic in f64 gives.
+    #[error(
+        "{group}: {name}: the result is off by {error:e}, and {bound:e} is the most that a right one can be off by"
+    )]
+    Wrong {
+        /// The group of measurements.
+        group: &'static str,
+        /// The measurement.
+        name: String,
+        /// The error.
+        error: f64,
+        /// The largest error of a right result.
+        bound: f64,
+    },
+    /// The file for the record cannot be written.
+    #[error("{}: {problem}", path.display())]
+    Output {
+        /// The file.
+        path: std::path::PathBuf,
+        /// What the system says.
+        problem: String,
+    },
+    /// An option that cannot be.
+    #[error("{option}: {problem}")]
+    Option {
+        /// The option's name on the command line.
+        option: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+/// As its text: it is what a program prints whose `main` returns it.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

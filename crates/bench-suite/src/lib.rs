@@ -1,0 +1,49 @@
+//! Measures whatever GPU `hip` can open, through this workspace's own crates, and checks each result against f64 on the CPU.
+//!
+//! [`run`] gives a [`bench::Record`]: the GPU, a [`Measurement`](bench::record::Measurement) for each case, clocks and power while they ran,
+//! and findings. A result that does not stand its check is an [`Error`], never a figure.
+//!
+//! ```no_run
+//! use bench_suite::{Options, Size, Suite};
+//!
+//! let options = Options { suites: vec![Suite::Gemm], size: Size::Small, ..Options::default() };
+//! let record = bench_suite::run(&options, &mut bench_suite::silent)?;
+//! for measurement in &record.measurements {
+//!     println!("{}: {:?}", measurement.name, bench_suite::statistics::median(&measurement.seconds));
+//! }
+//! # Ok::<(), bench_suite::Error>(())
+//! ```
+//!
+//! # Features
+//! | feature | by default | brings |
+//! |---|---|---|
+//! | `command` | on | [`command`]: the command line of `ferrocm bench run` |
+//! | `virtual` | on | the virtual GPU, as the feature of [`hip`] |
+#![warn(missing_docs)]
+
+mod attention;
+mod bandwidth;
+mod block;
+mod check;
+mod collective;
+#[cfg(feature = "command")]
+pub mod command;
+mod context;
+pub mod detect;
+mod error;
+mod gemm;
+mod inference;
+mod latency;
+pub mod model;
+mod options;
+mod quantised;
+mod random;
+mod run;
+pub mod statistics;
+pub mod telemetry;
+pub mod training;
+
+pub use error::{Error, Result};
+pub use model::ModelName;
+pub use options::{Options, Size, Suite};
+pub use run::{Progress, run, silent};

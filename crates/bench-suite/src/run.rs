@@ -1,0 +1,210 @@
+//! A whole run: the device, the groups of measurements, what was sampled meanwhile.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bench::Record;
+use bench::record::{Finding, Measurement, Performance};
+use hip::{Backend, Device, DeviceUri};
+use kernels::Kernels;
+use rocblas::Blas;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::options::{Options, Size, Suite};
+use crate::statistics;
+use crate::telemetry::{Sampler, Source};
+use crate::{attention, bandwidth, block, collective, detect, gemm, inference, latency, quantised, training};
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress<'a> {
+    /// Groups that are done, over all runs.
+    pub done: usize,
+    /// Groups that there are, over all runs.
+    pub total: usize,
+    /// What is being measured.
+    pub what: &'a str,
+}
+
+/// Tells nobody of the progress.
+pub fn silent(_: Progress<'_>) {}
+
+/// The source that records of this crate name.
+const SOURCE: &str = "ferrocm_bench_run";
+
+/// Measures what the options name, on the devices that they name.
+///
+/// Where there is no GPU for `auto`, the record has no measurements and a finding of the kind `no-gpu`, and says why.
+///
+/// # Errors
+/// [`Error::Wrong`](crate::Error::Wrong) if a result does not stand its check, [`Error::Option`](crate::Error::Option) for options that cannot
+/// be, [`Error::Hip`](crate::Error::Hip) if a device that was asked for cannot be opened, and whatever a measurement fails with.
+pub fn run(options: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result<Record> {
+    options.check()?;
+    let devices = match Device::open_all(&options.device) {
+        Ok(devices) => devices,
+        Err(hip::Error::NotFound { available, .. }) if options.device == DeviceUri::Auto => {
+            return Ok(without_gpu(&available));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let stream = devices.first().ok_or_else(|| no_device(&options.device))?.stream()?;
+    let device = stream.device().clone();
+    let size = options.size.unwrap_or(match device.backend() {
+        Backend::Virtual => Size::Tiny,
+        _ => Size::Full,
+    });
+    let (source, missing) = Source::open(&device);
+    let detected = detect::detect(&devices, source.as_ref());
+    let sampler = source.map(|source| Sampler::start(source, &devices));
+    let (total, mut done) = (options.suites.len() * options.runs, 0);
+    let mut findings = detected.findings;
+    findings.extend(missing.map(|reason| finding("no-telemetry", reason)));
+    let mut measurements = Vec::new();
+    for run in 0..options.runs {
+        if run > 0 {
+            progress(Progress { done, total, what: "cooling down" });
+            std::thread::sleep(options.cool_down);
+        }
+        for suite in &options.suites {
+            let mut tell = |what: &str| progress(Progress { done, total, what });
+            // Each group begins with a device of whose memory the others have given back what they used.
+            let mut context = Context {
+                options,
+                size,
+                method: options.method(size),
+                devices: devices.clone(),
+                kernels: Kernels::new(&device),
+                blas: Blas::new(&stream)?,
+                stream: stream.clone(),
+                measurements: std::mem::take(&mut measurements),
+                findings: std::mem::take(&mut findings),
+                tell: &mut tell,
+            };
+            measure(*suite, &mut context)?;
+            (measurements, findings) = (context.measurements, context.findings);
+            done += 1;
+        }
+    }
+    progress(Progress { done, total, what: "done" });
+    let telemetry = sampler.map(Sampler::finish).unwrap_or_default();
+    for measurement in &mut measurements {
+        summarise(measurement);
+    }
+    let mut record = Record {
+        platform: detected.platform,
+        gpu_info: detected.info,
+        timestamp: timestamp(SystemTime::now()),
+        source: Some(SOURCE.to_owned()),
+        performance_metrics: Performance::default(),
+        measurements,
+        telemetry,
+        findings,
+        ..Record::default()
+    };
+    record.other.insert(
+        "suite".to_owned(),
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "size": size.name(),
+            "runs": options.runs,
+            "suites": options.suites.iter().map(|suite| suite.name()).collect::<Vec<_>>(),
+            "warm_up": options.method(size).warm_up,
+            "repetitions": options.method(size).repetitions,
+            "device": device.uri().to_string(),
+        }),
+    );
+    Ok(record)
+}
+
+fn measure(suite: Suite, context: &mut Context<'_>) -> Result<()> {
+    match suite {
+        Suite::Bandwidth => bandwidth::measure(context),
+        Suite::Gemm => gemm::measure(context),
+        Suite::Latency => latency::measure(context),
+        Suite::Attention => attention::measure(context),
+        Suite::Quantised => quantised::measure(context),
+        Suite::Collective => collective::measure(context),
+        Suite::Block => block::measure(context),
+        Suite::Training => training::measure(context),
+        Suite::Inference => inference::measure(context),
+    }
+}
+
+fn no_device(uri: &DeviceUri) -> hip::Error {
+    hip::Error::NotFound { uri: uri.to_string(), available: "the backend has no device".to_owned() }
+}
+
+fn finding(kind: &str, text: String) -> Finding {
+    Finding { kind: kind.to_owned(), text, ..Finding::default() }
+}
+
+/// The record of a machine without a GPU.
+fn without_gpu(reason: &str) -> Record {
+    let text = format!("no GPU was found, so that nothing was measured: {reason}");
+    Record {
+        timestamp: timestamp(SystemTime::now()),
+        source: Some(SOURCE.to_owned()),
+        findings: vec![finding("no-gpu", text)],
+        ..Record::default()
+    }
+}
+
+/// Median, confidence interval and drift of the times, for readers of the JSON.
+fn summarise(measurement: &mut Measurement) {
+    let times = &measurement.seconds;
+    let (median, interval, drift) =
+        (statistics::median(times), statistics::interval(times), statistics::drift(times));
+    let other = &mut measurement.other;
+    other.insert("median_seconds".to_owned(), json!(median));
+    if let Some(interval) = interval {
+        other.insert("median_interval_seconds".to_owned(), json!([interval.low, interval.high]));
+        other.insert("median_interval_confidence".to_owned(), json!(interval.confidence));
+    }
+    if let Some(drift) = drift {
+        other.insert("drift".to_owned(), json!(drift));
+    }
+}
+
+/// ISO 8601, in UTC and whole seconds.
+fn timestamp(now: SystemTime) -> String {
+    let seconds = now.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
+    let (days, time) = (seconds / 86_400, seconds % 86_400);
+    // Eras of 400 years that begin with a March, so that leap days are the last of a year.
+    let shifted = days + 719_468;
+    let (era, day) = (shifted / 146_097, shifted % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let of_year = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = era * 400 + year + next;
+    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", time / 3600, time / 60 % 60, time % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `date -u -d @…` says.
+    #[test]
+    fn timestamps_are_those_of_the_calendar() {
+        for (seconds, expected) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_399, "2000-02-28T23:59:59Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (1_764_109_845, "2025-11-25T22:30:45Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(timestamp(UNIX_EPOCH + Duration::from_secs(seconds)), expected);
+        }
+    }
+
+    #[test]
+    fn a_machine_without_a_gpu_has_a_record_that_says_so() {
+        let record = without_gpu("amdgpu: no library");
+        assert!(record.measurements.is_empty() && record.findings[0].kind == "no-gpu");
+        assert!(record.findings[0].text.ends_with("amdgpu: no library"));
+    }
+}

@@ -1,0 +1,184 @@
+//! Clocks, power and temperature while a run goes on.
+
+mod rocm_smi;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use bench::record::Sample;
+use hip::{Backend, Device, PciAddress};
+
+use crate::statistics::median;
+use rocm_smi::RocmSmi;
+
+/// From a sample to the next.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// Who tells: a vendor's library of system management, opened at run time.
+#[derive(Debug)]
+pub enum Source {
+    /// AMD's `librocm_smi64`.
+    #[non_exhaustive]
+    RocmSmi {
+        #[doc(hidden)]
+        library: Library,
+        /// What the library calls the devices; none of one that it does not know.
+        #[doc(hidden)]
+        devices: Vec<Option<u32>>,
+    },
+}
+
+/// AMD's library, opened.
+#[derive(Debug)]
+pub struct Library(RocmSmi);
+
+impl Source {
+    /// The library for a device's vendor, or why there is none; neither for a virtual GPU, which has no clocks.
+    #[must_use]
+    pub fn open(device: &Device) -> (Option<Self>, Option<String>) {
+        match device.backend() {
+            Backend::Amd => match RocmSmi::load() {
+                Ok(library) => {
+                    let devices = vec![library.device_at(device.properties().pci)];
+                    (Some(Self::RocmSmi { library: Library(library), devices }), None)
+                }
+                Err(reason) => (None, Some(format!("clocks, power and temperature are not known: {reason}"))),
+            },
+            Backend::Cuda | Backend::Virtual => (None, None),
+        }
+    }
+
+    /// Makes the devices known whose samples are wanted.
+    fn watch(&mut self, places: &[PciAddress]) {
+        match self {
+            Self::RocmSmi { library, devices } => {
+                *devices = places.iter().map(|place| library.0.device_at(*place)).collect();
+            }
+        }
+    }
+
+    /// The power limit of a device in watts, where it is known.
+    #[must_use]
+    pub fn power_limit(&self, gpu: usize) -> Option<f64> {
+        match self {
+            Self::RocmSmi { library, devices } => library.0.power_limit((*devices.get(gpu)?)?),
+        }
+    }
+
+    /// What a device does now; none of one that the library does not know.
+    fn sample(&self, gpu: usize, seconds: f64) -> Option<Sample> {
+        match self {
+            Self::RocmSmi { library, devices } => {
+                let now = library.0.now((*devices.get(gpu)?)?);
+                Some(Sample { seconds, gpu: gpu as u64, ..now })
+            }
+        }
+    }
+}
+
+/// A thread that samples until it is told to end.
+#[derive(Debug)]
+pub struct Sampler {
+    end: Arc<AtomicBool>,
+    samples: Arc<Mutex<Vec<Sample>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Sampler {
+    /// Begins to sample these devices.
+    #[must_use]
+    pub fn start(mut source: Source, devices: &[Device]) -> Self {
+        let places: Vec<PciAddress> = devices.iter().map(|device| device.properties().pci).collect();
+        source.watch(&places);
+        let (end, samples) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
+        let (ends, to) = (end.clone(), samples.clone());
+        let began = Instant::now();
+        let sample = move || {
+            while !ends.load(Ordering::Acquire) {
+                let seconds = began.elapsed().as_secs_f64();
+                let found = (0..places.len()).filter_map(|gpu| source.sample(gpu, seconds));
+                to.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+                std::thread::park_timeout(INTERVAL);
+            }
+        };
+        // A thread that cannot be made gives no samples.
+        let thread = std::thread::Builder::new().name("telemetry".to_owned()).spawn(sample).ok();
+        Self { end, samples, thread }
+    }
+
+    /// Ends the thread and gives what it has sampled.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<Sample> {
+        self.stop();
+        std::mem::take(&mut self.samples.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn stop(&mut self) {
+        self.end.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // It does not panic, and what it has sampled counts if it did.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// How something changed from the first third of a run to the last: medians.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Change {
+    /// In the first third.
+    pub first: f64,
+    /// In the last third.
+    pub last: f64,
+}
+
+/// How a quantity of one GPU changed from the first third of its samples to the last. None of fewer than six.
+#[must_use]
+pub fn change(samples: &[Sample], gpu: u64, quantity: fn(&Sample) -> Option<f64>) -> Option<Change> {
+    let values: Vec<f64> = samples.iter().filter(|sample| sample.gpu == gpu).filter_map(quantity).collect();
+    let third = values.len() / 3;
+    if third < 2 {
+        return None;
+    }
+    Some(Change { first: median(&values[..third])?, last: median(&values[values.len() - third..])? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thirds_of_one_gpu_are_compared() {
+        let sample = |gpu, celsius| Sample { gpu, temperature_celsius: Some(celsius), ..Sample::default() };
+        let mut samples: Vec<Sample> = (0..9).map(|i| sample(0, 40.0 + f64::from(i))).collect();
+        samples.push(sample(1, 99.0));
+        let found = change(&samples, 0, |sample| sample.temperature_celsius);
+        assert_eq!(found, Some(Change { first: 41.0, last: 47.0 }));
+        assert_eq!(change(&samples, 1, |sample| sample.temperature_celsius), None);
+        assert_eq!(change(&samples, 0, |sample| sample.power_watts), None);
+    }
+
+    #[test]
+    fn a_sampler_gives_what_the_library_says() {
+        let library = Library(rocm_smi::fake::library());
+        let source = Source::RocmSmi { library, devices: vec![Some(0)] };
+        assert_eq!(source.power_limit(0), Some(750.0));
+        assert_eq!(source.power_limit(1), None);
+        let sampler = Sampler::start(source, &[]);
+        // No devices, no samples; and the thread ends at once.
+        assert!(sampler.finish().is_empty());
+        let source =
+            Source::RocmSmi { library: Library(rocm_smi::fake::library()), devices: vec![None, Some(0)] };
+        assert_eq!(source.sample(0, 1.0), None);
+        let sample = source.sample(1, 2.5).unwrap();
+        assert_eq!((sample.gpu, sample.seconds, sample.clock_mhz), (1, 2.5, Some(2100.0)));
+    }
+}
