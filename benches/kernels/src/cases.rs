@@ -4,8 +4,8 @@ use anyhow::{Context, Result};
 use half::f16;
 use hip::{DeviceBuffer, Stream};
 use kernels::{
-    Activation, Attention, AttentionInputs, BinaryOp, ExpertGemm, Float, Gemm, GemmElement, Kernels, Q8_1,
-    QuantMatrix, QuantType, QuantVectors, ReduceOp, SortedPairs, UnaryOp,
+    Activation, AdamW, AdamWState, Attention, AttentionInputs, BinaryOp, ExpertGemm, Float, Gemm,
+    GemmElement, Kernels, Q8_1, QuantMatrix, QuantType, QuantVectors, ReduceOp, SortedPairs, UnaryOp,
 };
 
 use crate::peaks::Arithmetic;
@@ -42,6 +42,9 @@ const CASES: &[(&str, Make)] = &[
     ("softmax f16 64x2048", softmax::<f16>),
     ("rms_norm f16 64x2048", rms_norm::<f16>),
     ("gated silu f16 64x2048", gated::<f16>),
+    ("rms_norm_backward f16 64x2048", rms_norm_backward::<f16>),
+    ("cross_entropy f16 64x2048", cross_entropy::<f16>),
+    ("adamw f16 64x2048", adamw::<f16>),
     ("gemm f32 512x512x512", |stream| gemm::<f32>(stream, [512; 3], Arithmetic::F32)),
     ("gemm f16 512x512x512", |stream| gemm::<f16>(stream, [512; 3], Arithmetic::F16)),
     ("gemm f16 64x2048x512", |stream| gemm::<f16>(stream, [ROWS, HIDDEN, 512], Arithmetic::F16)),
@@ -124,6 +127,58 @@ fn softmax<T: Single>(stream: &Stream) -> kernels::Result<Case> {
         bytes: 2 * size::<T>(x.len()),
         arithmetic: Arithmetic::F32,
         run: Box::new(move |kernels, stream| kernels.softmax(stream, &x, HIDDEN, &mut y)),
+    })
+}
+
+fn rms_norm_backward<T: Single>(stream: &Stream) -> kernels::Result<Case> {
+    let (x, grad) = (noise::<T>(stream, ROWS * HIDDEN)?, noise::<T>(stream, ROWS * HIDDEN)?);
+    let (alpha, mut out) = (noise::<T>(stream, HIDDEN)?, noise::<T>(stream, ROWS * HIDDEN)?);
+    let mut scales = DeviceBuffer::<f32>::zeroed(stream, ROWS)?;
+    Ok(Case {
+        // Two sums of products, of one of them with weights; a product, a difference, a product.
+        flops: 9 * x.len() as u64,
+        bytes: size::<T>(3 * x.len() + HIDDEN) + size::<f32>(ROWS),
+        arithmetic: Arithmetic::F32,
+        run: Box::new(move |kernels, stream| {
+            let (alpha, scales) = (Some(alpha.as_slice()), Some(scales.as_mut_slice()));
+            kernels.rms_norm_backward(stream, &x, HIDDEN, alpha, 1e-5, &grad, None, &mut out, scales)
+        }),
+    })
+}
+
+fn cross_entropy<T: Single>(stream: &Stream) -> kernels::Result<Case> {
+    let (logits, mut grad) = (noise::<T>(stream, ROWS * HIDDEN)?, noise::<T>(stream, ROWS * HIDDEN)?);
+    let targets = DeviceBuffer::from_slice(stream, &[7_u32; ROWS])?;
+    let mut losses = DeviceBuffer::<f32>::zeroed(stream, ROWS)?;
+    Ok(Case {
+        // Maximum, difference, exponential, sum, quotient, product.
+        flops: 6 * logits.len() as u64,
+        bytes: 2 * size::<T>(logits.len()) + size::<f32>(2 * ROWS),
+        arithmetic: Arithmetic::F32,
+        run: Box::new(move |kernels, stream| {
+            let grad = Some(grad.as_mut_slice());
+            kernels.cross_entropy(stream, &logits, HIDDEN, &targets, &mut losses, 1.0, grad)
+        }),
+    })
+}
+
+fn adamw<T: Single>(stream: &Stream) -> kernels::Result<Case> {
+    let count = ROWS * HIDDEN;
+    let (mut params, grad) = (noise::<T>(stream, count)?, noise::<T>(stream, count)?);
+    let mut master = DeviceBuffer::<f32>::zeroed(stream, count)?;
+    let (mut mean, mut square) =
+        (DeviceBuffer::<f32>::zeroed(stream, count)?, DeviceBuffer::zeroed(stream, count)?);
+    Ok(Case {
+        // Of the mean 3, of the square 4, of the decay 2, of the step 7.
+        flops: 16 * count as u64,
+        // The parameters in 16 bits are only written.
+        bytes: 2 * size::<T>(count) + 6 * size::<f32>(count),
+        arithmetic: Arithmetic::F32,
+        run: Box::new(move |kernels, stream| {
+            let (mean, square) = (mean.as_mut_slice(), square.as_mut_slice());
+            let state = AdamWState { master: Some(master.as_mut_slice()), mean, square };
+            kernels.adamw(stream, &AdamW::default(), 1, &mut params, &grad, state)
+        }),
     })
 }
 

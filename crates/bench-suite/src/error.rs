@@ -56,6 +56,14 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Whether what was asked for is malformed, and not something that has failed: an option, a device URI, a variable that holds one.
+    #[must_use]
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::Option { .. } | Self::Hip(hip::Error::Uri(_) | hip::Error::Environment { .. }))
+    }
+}
+
 /// As its text: it is what a program prints whose `main` returns it.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -34,6 +34,7 @@ Examples:
   ferrocm bench extract LOG   see what a training log says of speed, memory and loss
   ferrocm bench compare a.json b.json
                               see which of two training runs is faster, by how much, at what cost
+  ferrocm bench run           measure the GPU, and check each result
 
 Exit status: 0 if all is well, 1 if something failed or is missing, 2 for a malformed command line or device URI.";
 

@@ -498,3 +498,51 @@ fn bench_extract_reads_several_logs_and_standard_input() {
     assert_eq!(ran.code, Some(1));
     assert!(ran.err.contains("standard input (-) is read alone"), "{}", ran.err);
 }
+
+/// Whoever installs the program to get the compiler has none that could build what measures.
+#[cfg(not(feature = "measure"))]
+#[test]
+fn bench_run_says_how_to_build_what_measures() {
+    let ran = run(&mut ferrocm(&["bench", "run", "--suite", "gemm", "--json"]));
+    assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{}", ran.err);
+    for part in ["ferrocm setup", "cargo install ferrocm --features measure", "ferrocm bench extract"] {
+        assert!(ran.err.contains(part), "{part} in {}", ran.err);
+    }
+}
+
+#[cfg(all(feature = "measure", feature = "virtual"))]
+#[test]
+fn bench_run_measures_and_prints_what_was_asked_for() {
+    let arguments = ["bench", "run", "--device", "vgpu:gfx1100", "--suite", "latency", "--size", "tiny"];
+    let table = run(&mut ferrocm(&arguments));
+    assert_eq!(table.code, Some(0), "{}", table.err);
+    assert!(
+        table.out.contains("times are those of the CPU") && table.out.contains("latency"),
+        "{}",
+        table.out
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("record.json");
+    let both = [&arguments[..], &["--json", "--output", file.to_str().unwrap()]].concat();
+    let record = run(&mut ferrocm(&both));
+    assert_eq!(
+        (record.code, json(&record.out)["platform"].as_str()),
+        (Some(0), Some("virtual")),
+        "{}",
+        record.err
+    );
+    assert_eq!(fs::read_to_string(file).unwrap(), record.out);
+    for (wrong, code) in [("gpu", 2), ("cuda", 1)] {
+        assert_eq!(run(&mut ferrocm(&["bench", "run", "--device", wrong])).code, Some(code), "{wrong}");
+    }
+    let nowhere = [&arguments[..], &["--output", "/no/such/folder/x.json"]].concat();
+    assert_eq!(run(&mut ferrocm(&nowhere)).code, Some(1));
+}
+
+#[cfg(all(feature = "measure", not(feature = "virtual")))]
+#[test]
+fn bench_run_without_a_gpu_points_to_logs() {
+    let ran = run(&mut ferrocm(&["bench", "run"]));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.out.contains("mode: log") && ran.out.contains("ferrocm bench extract"), "{}", ran.out);
+}

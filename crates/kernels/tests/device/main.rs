@@ -33,4 +33,5 @@ mod rows;
 mod sampling;
 mod sort;
 mod topk;
+mod training;
 mod views;
