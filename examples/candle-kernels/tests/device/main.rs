@@ -13,3 +13,4 @@ mod launchers;
 mod quantized;
 mod reduce;
 mod sort;
+mod training;
