@@ -19,7 +19,7 @@ const CHECKED: (usize, usize) = (8, 4);
 /// Tokens of a prompt, and tokens after it.
 fn lengths(size: Size) -> (usize, usize) {
     match size {
-        Size::Tiny => (8, 4),
+        Size::Tiny => (6, 2),
         Size::Small => (512, 32),
         Size::Full => (2048, 128),
     }

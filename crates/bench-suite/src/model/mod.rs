@@ -114,8 +114,10 @@ impl Shape {
     pub fn scaled(self, size: Size, layers: Option<usize>) -> Self {
         let (scaled, most) = match size {
             Size::Tiny => {
-                let (kv_heads, head_dim) = (2, 16);
-                let heads = self.heads / self.kv_heads * kv_heads;
+                let (group, head_dim) = (self.heads / self.kv_heads, 16);
+                // Two heads of keys, unless each has many of queries.
+                let kv_heads = if group > 4 { 1 } else { 2 };
+                let heads = group * kv_heads;
                 let (hidden, intermediate, vocab) =
                     (heads * head_dim, self.intermediate / 64, self.vocab / 256);
                 (Self { hidden, heads, kv_heads, head_dim, intermediate, vocab, ..self }, 1)

@@ -128,16 +128,25 @@ fn a_block_and_a_step_of_training() {
 
 #[test]
 fn prefill_and_decode_of_every_model() {
-    let record = measure(&Options { layers: Some(2), repetitions: Some(1), ..options(&[Suite::Inference]) });
-    check(&record, 1);
-    for model in ModelName::ALL {
-        let of = |kind: &str| {
-            let found = names(&record, "inference").into_iter();
-            found.filter(|name| name.starts_with(kind) && name.contains(&format!("{model} "))).count()
-        };
-        assert_eq!((of("prefill"), of("decode")), (1, 1), "{model}");
-    }
-    assert!(names(&record, "inference").iter().all(|name| name.contains("2 of ")), "layers are in the names");
+    let of = |models: &[ModelName], layers: usize| {
+        let (models, layers) = (models.to_vec(), Some(layers));
+        let record = measure(&Options {
+            models: models.clone(),
+            layers,
+            repetitions: Some(1),
+            ..options(&[Suite::Inference])
+        });
+        check(&record, 1);
+        let names = names(&record, "inference");
+        assert_eq!(names.len(), 2 * models.len());
+        for (pair, model) in names.chunks(2).zip(models) {
+            assert!(pair[0].starts_with("prefill") && pair[1].starts_with("decode"), "{pair:?}");
+            let (model, layers) = (format!(", {model} "), format!(" {} of ", layers.unwrap()));
+            assert!(pair.iter().all(|name| name.contains(&model) && name.contains(&layers)), "{pair:?}");
+        }
+    };
+    of(&[ModelName::Llama], 2);
+    of(&[ModelName::Mistral, ModelName::Qwen], 1);
 }
 
 /// Of several runs, one has no other names than one, and its times come behind those of the first.
