@@ -53,6 +53,9 @@ const ROCBLAS_VARIABLES: [(&str, &str); 2] = [
     (CHECK_VARIABLE, ""),
 ];
 
+/// What people who install the program may leave out, with whose absence the step without the virtual GPU tests it.
+const MEASURE: &str = "ferrocm/measure";
+
 /// The packages that the virtual GPU is made of.
 const VIRTUAL_GPU: [&str; 4] =
     ["ferrocm-vgpu", "ferrocm-vgpu-exec", "ferrocm-vgpu-isa", "ferrocm-hip-on-hsa"];
@@ -217,7 +220,8 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
         Step::new("conflict markers", conflict_markers),
         Step::new("format", || cargo(["fmt", "--all", "--check"])),
         Step::new("lints", || {
-            cargo(["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
+            let measure = format!("--features={MEASURE}");
+            cargo(["clippy", "--workspace", "--all-targets", &measure, "--quiet", "--", "-D", "warnings"])
         }),
         Step::new("dependencies", check_dependencies),
         Step::new("documentation", || {
@@ -633,7 +637,7 @@ fn nextest(shared: &Shared, filter: &str, device: Option<&str>) -> Result<Outcom
 
 fn nextest_run(shared: &Shared, filter: &str, device: Option<&str>) -> Result<Command> {
     let mut command = nextest_command(shared)?;
-    command.args(["run", "--workspace", "--filterset", filter]);
+    command.args(["run", "--workspace", "--features", MEASURE, "--filterset", filter]);
     match device {
         Some(device) => command.env("FERROCM_DEVICE", device),
         None => command.env_remove("FERROCM_DEVICE"),

@@ -114,9 +114,12 @@ fn default_device() -> Result<DeviceUri> {
 /// As [`run`], [`hip::Error::Environment`] for a malformed variable, and [`Error::Output`] if the file cannot be written.
 pub fn execute(arguments: &Arguments) -> Result<String> {
     let options = arguments.options()?;
-    // Before anything is measured that could not be kept.
+    // Before anything is measured that could not be kept. What is in the file stays until there is something better.
     let mut file = match &arguments.output {
-        Some(path) => Some((fs::File::create(path).map_err(|error| unwritten(path, &error))?, path)),
+        Some(path) => {
+            let opened = fs::OpenOptions::new().write(true).create(true).truncate(false).open(path);
+            Some((opened.map_err(|error| unwritten(path, &error))?, path))
+        }
         None => None,
     };
     let bar = bar();
@@ -129,7 +132,8 @@ pub fn execute(arguments: &Arguments) -> Result<String> {
     let record = record.map_err(|error| explain(error, &options))?;
     let json = || serde_json::to_string_pretty(&record).map(|text| text + "\n").unwrap_or_default();
     if let Some((file, path)) = &mut file {
-        file.write_all(json().as_bytes()).map_err(|error| unwritten(path, &error))?;
+        let written = file.set_len(0).and_then(|()| file.write_all(json().as_bytes()));
+        written.map_err(|error| unwritten(path, &error))?;
     }
     Ok(if arguments.json { json() } else { text(&record) })
 }
