@@ -90,6 +90,7 @@ impl Context<'_> {
             return Err(Error::Wrong { group: case.group, name: case.name, error, bound });
         }
         let mut last = 0.0;
+        // One at least, to know how long it takes.
         for _ in 1..self.method.warm_up.max(2) {
             last = self.time(clock, 1, state, &mut operation)?;
         }

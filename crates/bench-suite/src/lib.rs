@@ -6,7 +6,7 @@
 //! ```no_run
 //! use bench_suite::{Options, Size, Suite};
 //!
-//! let options = Options { suites: vec![Suite::Gemm], size: Size::Small, ..Options::default() };
+//! let options = Options { suites: vec![Suite::Gemm], size: Some(Size::Small), ..Options::default() };
 //! let record = bench_suite::run(&options, &mut bench_suite::silent)?;
 //! for measurement in &record.measurements {
 //!     println!("{}: {:?}", measurement.name, bench_suite::statistics::median(&measurement.seconds));
@@ -45,5 +45,5 @@ pub mod training;
 
 pub use error::{Error, Result};
 pub use model::ModelName;
-pub use options::{Options, Size, Suite};
+pub use options::{Method, Options, Size, Suite};
 pub use run::{Progress, run, silent};

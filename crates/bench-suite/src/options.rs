@@ -101,7 +101,7 @@ impl Size {
     #[must_use]
     pub fn method(self) -> Method {
         match self {
-            Self::Tiny => Method { warm_up: 1, repetitions: 6 },
+            Self::Tiny => Method { warm_up: 2, repetitions: 6 },
             Self::Small => Method { warm_up: 3, repetitions: 20 },
             Self::Full => Method { warm_up: 5, repetitions: 50 },
         }
