@@ -58,7 +58,8 @@ __device__ __forceinline__ void rmsnorm_backward(const T *src, const T *alpha, c
 constexpr unsigned WEIGHT_COLUMNS = 32, WEIGHT_PARTS = 8;
 
 template <typename T>
-__device__ __forceinline__ void rmsnorm_weight_backward(const T *src, const float *scales, const T *grad, T *out, size_t rows, size_t columns) {
+__device__ __forceinline__ void rmsnorm_weight_backward(const T *src, const float *scales, const T *grad, T *out, size_t rows,
+                                                        size_t columns) {
     __shared__ float sums[WEIGHT_PARTS][WEIGHT_COLUMNS];
     const unsigned at = threadIdx.x % WEIGHT_COLUMNS, part = threadIdx.x / WEIGHT_COLUMNS;
     const size_t column = static_cast<size_t>(blockIdx.x) * WEIGHT_COLUMNS + at;
@@ -157,8 +158,8 @@ __device__ __forceinline__ void embedding_backward(const T *grad, const I *ids, 
 }
 
 template <typename T>
-__device__ __forceinline__ void adamw(size_t elements, T *param, float *master, const T *grad, float *mean, float *square, float grad_factor,
-                                      float rate, float beta1, float beta2, float eps, float decay, float correction1, float correction2) {
+__device__ __forceinline__ void adamw(size_t elements, T *param, float *master, const T *grad, float *mean, float *square,
+                                      float grad_factor, float rate, float beta1, float beta2, float eps, float decay, float correction1, float correction2) {
     FOR_EACH_ELEMENT(i, elements) {
         const float g = grad_factor * load(grad + i);
         const float m = beta1 * mean[i] + (1.0f - beta1) * g, v = beta2 * square[i] + (1.0f - beta2) * g * g;

@@ -23,8 +23,8 @@ fn tokens(size: Size) -> usize {
     }
 }
 
-/// How far a result may be off that went through so many roundings to a type, of a whole: independent roundings grow with the square root of
-/// their number, and twice that is never reached by a right result. f32 adds what sums of `terms` terms lose.
+/// How far a result may be off that went through so many roundings to a type, of a whole: independent roundings grow with the square root
+/// of their number, and twice that is never reached by a right result. f32 adds what sums of `terms` terms lose.
 pub(crate) fn bound<T: Number>(roundings: usize, terms: usize) -> f64 {
     2.0 * ((roundings as f64).sqrt() * T::UNIT_ROUNDOFF
         + (terms as f64).sqrt() * f64::from(f32::EPSILON) / 2.0)

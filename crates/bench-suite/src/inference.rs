@@ -129,7 +129,8 @@ fn of(context: &mut Context<'_>, model: ModelName) -> Result<()> {
     )
 }
 
-/// Computes a prompt and some tokens behind it, and compares the logits of each of these, and with the same memory the choice of the tokens.
+/// Computes a prompt and some tokens behind it, and compares the logits of each of these, and with the same memory the choice of the
+/// tokens.
 fn check(
     tools: Tools<'_>,
     run: &mut Run,

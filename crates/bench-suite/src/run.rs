@@ -38,8 +38,8 @@ const SOURCE: &str = "ferrocm_bench_run";
 /// Where there is no GPU for `auto`, the record has no measurements and a finding of the kind `no-gpu`, and says why.
 ///
 /// # Errors
-/// [`Error::Wrong`](crate::Error::Wrong) if a result does not stand its check, [`Error::Option`](crate::Error::Option) for options that cannot
-/// be, [`Error::Hip`](crate::Error::Hip) if a device that was asked for cannot be opened, and whatever a measurement fails with.
+/// [`Error::Wrong`](crate::Error::Wrong) if a result does not stand its check, [`Error::Option`](crate::Error::Option) for options that
+/// cannot be, [`Error::Hip`](crate::Error::Hip) if a device that was asked for cannot be opened, and whatever a measurement fails with.
 pub fn run(options: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result<Record> {
     options.check()?;
     let devices = match Device::open_all(&options.device) {

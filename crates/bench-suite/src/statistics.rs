@@ -1,8 +1,9 @@
 //! Medians with confidence intervals, and drift.
 //!
 //! The interval is that of order statistics: how many of `n` independent times are below the true median is a binomial distribution with
-//! probability ½, whatever distribution the times have. The `l`th smallest and the `l`th largest enclose the median with the probability that
-//! neither end of that distribution has, and `l` is the largest number for which that is at least 95 %. Fewer than six times have none.
+//! probability ½, whatever distribution the times have. The `l`th smallest and the `l`th largest enclose the median with the probability
+//! that neither end of that distribution has, and `l` is the largest number for which that is at least 95 %. Fewer than six times have
+//! none.
 
 /// The least probability that an interval encloses the median.
 pub const CONFIDENCE: f64 = 0.95;

@@ -134,14 +134,14 @@ impl Kernels {
         let kernel = self.of::<T>(&modules::TRAINING, &names!("rmsnorm_weight_backward"))?;
         let launch = kernel.launch(stream).grid(workgroups).block(WEIGHT_BLOCK);
         let launch = launch.arg(x).arg(scales).arg(grad).arg(alpha_grad).arg(rows as usize).arg(columns);
-        // SAFETY: rows*columns elements of both matrices and `rows` scales are read, `columns` elements written; the workgroup is of the size
-        // that the kernel is for.
+        // SAFETY: rows*columns elements of both matrices and `rows` scales are read, `columns` elements written; the workgroup is of the
+        // size that the kernel is for.
         unsafe { launch.enqueue()? };
         Ok(())
     }
 
-    /// The gradients of SwiGLU, `silu(gate) · up` ([`gated`](Self::gated) with [`Activation::Silu`](crate::Activation::Silu)), by that of its
-    /// result; in f32 and rounded once.
+    /// The gradients of SwiGLU, `silu(gate) · up` ([`gated`](Self::gated) with [`Activation::Silu`](crate::Activation::Silu)), by that of
+    /// its result; in f32 and rounded once.
     ///
     /// # Errors
     /// [`Error::Length`] if the buffers differ in length; [`Error::Hip`].
@@ -177,8 +177,9 @@ impl Kernels {
         Ok(())
     }
 
-    /// The weights of causal attention: `y = softmax(scale · x)` of each row of `columns` scores, of which query `q` of `queries` sees the first
-    /// `columns - queries + q + 1`; zeros behind them. The queries are the last positions, and rows those of one head after the other.
+    /// The weights of causal attention: `y = softmax(scale · x)` of each row of `columns` scores, of which query `q` of `queries` sees the
+    /// first `columns - queries + q + 1`; zeros behind them. The queries are the last positions, and rows those of one head after the
+    /// other.
     ///
     /// # Errors
     /// [`Error::Length`] if `x` and `y` differ in length, [`Error::Size`] if `columns` is zero or does not divide that length, or `queries`
@@ -241,14 +242,14 @@ impl Kernels {
         Ok(())
     }
 
-    /// The loss of a classifier, `losses = −log softmax(logits)[target]` of each row of `columns` logits, and `factor` times its gradient. A
-    /// row whose target is no column's number, a negative one too, counts for nothing: its loss is 0, and so is its gradient.
+    /// The loss of a classifier, `losses = −log softmax(logits)[target]` of each row of `columns` logits, and `factor` times its gradient.
+    /// A row whose target is no column's number, a negative one too, counts for nothing: its loss is 0, and so is its gradient.
     ///
     /// For the mean over rows, `factor` is the reciprocal of their number.
     ///
     /// # Errors
-    /// [`Error::Size`] if `columns` is zero or does not divide `logits`, [`Error::Length`] if there is not a target and a loss for each row or
-    /// `logits_grad` does not fit `logits`; [`Error::Hip`].
+    /// [`Error::Size`] if `columns` is zero or does not divide `logits`, [`Error::Length`] if there is not a target and a loss for each row
+    /// or `logits_grad` does not fit `logits`; [`Error::Hip`].
     #[expect(clippy::too_many_arguments, reason = "the loss and its gradient")]
     pub fn cross_entropy<'a, T: Float<Compute = f32>, I: TokenId>(
         &'a self,
@@ -274,18 +275,18 @@ impl Kernels {
         let name = by_index!("cross_entropy")[I::SUFFIX][T::INDEX];
         let launch = self.function(&modules::TRAINING, name)?.launch(stream).grid(rows).block(block(columns));
         let launch = launch.arg(logits).arg(targets).arg(losses).arg(logits_grad).arg(columns).arg(factor);
-        // SAFETY: workgroup r reads target r and elements r*columns..(r+1)*columns, of which the target is one if it is read, and writes the
-        // same and loss r.
+        // SAFETY: workgroup r reads target r and elements r*columns..(r+1)*columns, of which the target is one if it is read, and writes
+        // the same and loss r.
         unsafe { launch.enqueue()? };
         Ok(())
     }
 
-    /// The gradient of [`embedding`](Self::embedding): adds row `t` of `grad`, of `width` elements, to row `ids[t]` of `table_grad`, the rows of
-    /// one id in f32 and in their order. An id that the table does not have is left out.
+    /// The gradient of [`embedding`](Self::embedding): adds row `t` of `grad`, of `width` elements, to row `ids[t]` of `table_grad`, the
+    /// rows of one id in f32 and in their order. An id that the table does not have is left out.
     ///
     /// # Errors
-    /// [`Error::Size`] if `width` is zero or does not divide the table, or there are 2³² tokens or more, [`Error::Length`] if `grad` has not
-    /// a row for each id; [`Error::Hip`].
+    /// [`Error::Size`] if `width` is zero or does not divide the table, or there are 2³² tokens or more, [`Error::Length`] if `grad` has
+    /// not a row for each id; [`Error::Hip`].
     pub fn embedding_backward<'a, T: Float<Compute = f32>, I: TokenId>(
         &'a self,
         stream: &'a Stream,
@@ -309,7 +310,8 @@ impl Kernels {
         let name = by_index!("embedding_backward")[I::SUFFIX][T::INDEX];
         let launch = self.function(&modules::TRAINING, name)?.launch(stream).grid(tokens).block(block(width));
         let launch = launch.arg(grad).arg(ids).arg(table_grad).arg(count).arg(width).arg(table_rows);
-        // SAFETY: a row for each token is read, and rows below those of the table are read and written, each by the workgroup of its first token.
+        // SAFETY: a row for each token is read, and rows below those of the table are read and written, each by the workgroup of its first
+        // token.
         unsafe { launch.enqueue()? };
         Ok(())
     }

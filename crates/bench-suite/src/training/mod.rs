@@ -119,8 +119,8 @@ fn check<T: Number>(
     Ok(worst)
 }
 
-/// Whether parameters are those of the first step of the optimiser, in f64, by gradients. What f32 loses is a few units of the parameter and
-/// of the step.
+/// Whether parameters are those of the first step of the optimiser, in f64, by gradients. What f32 loses is a few units of the parameter
+/// and of the step.
 fn updates<T: Number>(before: &[T], gradients: &[T], after: &[T]) -> Check {
     let expected = before.iter().zip(gradients).map(|(before, gradient)| {
         let (before, g) = (before.to_f64(), gradient.to_f64());

@@ -1,5 +1,5 @@
-//! `ferrocm bench run`. What measures needs compiled kernels, and so the device compiler when this program is built: it is behind the feature
-//! `measure`, for people who install this program to get that compiler.
+//! `ferrocm bench run`. What measures needs compiled kernels, and so the device compiler when this program is built: it is behind the
+//! feature `measure`, for people who install this program to get that compiler.
 
 use std::process::ExitCode;
 
