@@ -115,6 +115,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result<
             "device": device.uri().to_string(),
         }),
     );
+    record.findings.extend(bench::check::findings(&record));
     Ok(record)
 }
 
