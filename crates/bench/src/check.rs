@@ -362,8 +362,8 @@ fn check_gpu(record: &Record, findings: &mut Vec<Finding>) {
     {
         let text = format!(
             "gpu_cores states {stated}, and {units} compute units have {} or {} lanes",
-            units * 64,
-            units * 128
+            units.saturating_mul(64),
+            units.saturating_mul(128)
         );
         findings.push(finding("cores-contradict-compute-units", stated as f64, units as f64 * 64.0, text));
     }

@@ -126,7 +126,11 @@ fn answers(comparison: &Comparison) -> Vec<Answer> {
             base: base.clone(),
             ratio: speedup.main(),
             verdict: speedup.verdict(),
-            of: if speedup.per_gpu.is_some() { "per GPU" } else { "by the time of a step" },
+            of: if speedup.per_gpu.is_some() {
+                "per GPU"
+            } else {
+                "by the time of a step (not of equal work, as far as is known)"
+            },
             doubtful: [base, &speedup.label]
                 .into_iter()
                 .filter(|label| speedup.per_gpu.is_some() && contradicts(label))

@@ -281,7 +281,7 @@ footer { color: var(--weak); font-size: 12.5px; }
 @media (max-width: 560px) {
   body { padding: 16px 12px 32px; font-size: 14px; } section, figure, .answer { padding: 14px; }
   .answers, .charts { padding: 0; } .answer { flex-direction: column; align-items: stretch; gap: 4px; }
-  th, td { padding: 6px; } th, td { min-width: 92px; overflow-wrap: anywhere; } tbody th { min-width: 104px; max-width: 36vw; }
+  th, td { padding: 6px; } th, td { min-width: 136px; overflow-wrap: anywhere; } tbody th { min-width: 104px; max-width: 36vw; }
 }
 @media print { body { background: none; } section, figure, .answer { break-inside: avoid; } }
 ";

@@ -98,6 +98,8 @@ fn every_format_is_written_to_a_file() {
             format,
             "--price",
             "2",
+            "--power",
+            "500",
             "--output",
             path,
             "--charts",
@@ -223,10 +225,21 @@ fn what_cannot_be_read_or_is_wrong_ends_with_2() {
     };
     let (empty, broken, list) =
         (write("empty.json", "{}"), write("broken.json", "{\"step_times\": [1,"), write("list.json", "[]"));
+    let zeros = write(
+        "zeros.json",
+        "{\"step_times\": [0, -1, NaN], \"performance_metrics\": {\"avg_step_time_seconds\": 0}}",
+    );
+    let nothing = write("nothing.json", "");
+    // The same file by another name.
+    let again = folder.path().join(".").join("good.json").to_str().expect("UTF-8").to_owned();
     let missing = folder.path().join("missing.json").to_str().expect("UTF-8").to_owned();
     for (arguments, told) in [
         (&[missing.as_str()][..], "cannot read"),
-        (&[&empty], "has no step times"),
+        (&[&empty], "has no time of a step that is a positive number"),
+        (&[&zeros, &good], "zeros.json has no time of a step that is a positive number"),
+        (&[&nothing], "nothing.json:1:1: EOF while parsing"),
+        (&[folder.path().to_str().expect("UTF-8")], "cannot read"),
+        (&[&good, &again], "good.json is given twice"),
         (&[&broken], "broken.json:1:18: EOF while parsing a value, in `{\"step_times\": [1,`"),
         (&[&list], "list.json:1:1: invalid type: sequence, expected an object"),
         (&["--baseline", "3", &good], "run 3 is to be the baseline, but there are 1"),
@@ -238,7 +251,7 @@ fn what_cannot_be_read_or_is_wrong_ends_with_2() {
         (&["--against", &missing, &good], "cannot read"),
         (&["--against", &empty, &good], "neither a history nor a record"),
         (&["--output", "/no/such/folder/x", &good], "cannot write"),
-        (&[&good, &good], "two runs are called"),
+        (&[&good, &good], "good.json is given twice"),
     ] {
         let ran = compare(arguments);
         assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{arguments:?}: {}", ran.err);
@@ -280,6 +293,35 @@ fn the_example_of_the_docs_is_what_its_command_gives() {
     let expected = fs::read_to_string(&page).expect("the example");
     assert!(expected.len() < 300_000 && expected.contains("1.359×"), "{} bytes", expected.len());
     assert!(ran.out == expected, "FERROCM_BLESS=1 writes {}", page.display());
+}
+
+/// Numbers of any size give a report in every format, and a run of a million steps in a time that its length does not decide.
+#[test]
+fn numbers_of_any_size_and_number_give_a_report() {
+    let folder = tempfile::tempdir().expect("folder");
+    let good = record(folder.path(), "good", 2.0, &[]);
+    let huge = folder.path().join("huge.json");
+    let most = u64::MAX;
+    let value = json!({
+        "step_times": [1e308, 1e308, 1e-300, 5e-324, 1e308, 1e308],
+        "loss_values": [1e308, -1e308, 0.0, null, 1.0, 1.0],
+        "training_config": { "global_batch_size": most, "sequence_length": most, "num_gpus": most },
+        "gpu_info": { "device_name": "AMD Instinct MI300X", "gpu_cores": most, "compute_units": most, "total_memory_gb": 1e308 },
+        "memory_metrics": { "peak_memory_used_gb": 1e308 },
+        "parallelism_config": { "data_parallel_size": most, "tensor_model_parallel_size": most },
+        "performance_metrics": { "avg_step_time_seconds": 1e308, "tokens_per_second": 1e-308, "warmup_steps": most, "steps_per_row": most },
+    });
+    fs::write(&huge, value.to_string()).expect("write");
+    let long = folder.path().join("long.json");
+    let steps: Vec<f64> = (0..300_000).map(|step| 2.0 + f64::from(step % 7) * 0.01).collect();
+    fs::write(&long, json!({ "step_times": steps }).to_string()).expect("write");
+    for file in [huge, long] {
+        for format in ["table", "markdown", "html", "csv", "json"] {
+            let ran = compare(&["--format", format, &good, file.to_str().expect("UTF-8")]);
+            assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{format} {}", ran.err);
+            assert!(ran.out.len() < 1_000_000, "{} bytes of {format}", ran.out.len());
+        }
+    }
 }
 
 /// From logs of both vendors to a page: lines of real runs, of which only the number of the step, its time and its loss are counted on.

@@ -197,6 +197,15 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 
 /// The records of files, each called by its name; by its path where two have one name.
 fn read_all(files: &[PathBuf]) -> anyhow::Result<Vec<(String, Record)>> {
+    let mut known: Vec<PathBuf> = Vec::new();
+    for file in files {
+        // A file that is not there is told when it is read.
+        let Ok(path) = file.canonicalize() else { continue };
+        if known.contains(&path) {
+            bail!("{} is given twice", file.display());
+        }
+        known.push(path);
+    }
     let stem = |file: &Path| file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
     let mut seen = HashSet::new();
     let twice: HashSet<String> =
@@ -214,17 +223,21 @@ fn read_all(files: &[PathBuf]) -> anyhow::Result<Vec<(String, Record)>> {
 fn read(file: &Path) -> anyhow::Result<Record> {
     let record = Record::from_path(file)?;
     if !is_run(&record) {
-        bail!("{} has no step times, no mean of them, no losses and no measurements", file.display());
+        bail!(
+            "{} has no time of a step that is a positive number, no mean of them, no loss and no measurement",
+            file.display()
+        );
     }
     Ok(record)
 }
 
-/// Whether there is anything to compare.
+/// Whether there is anything to compare: a number that is one.
 fn is_run(record: &Record) -> bool {
-    !record.step_times.is_empty()
-        || record.performance_metrics.avg_step_time_seconds.is_some()
-        || !record.measurements.is_empty()
-        || !record.loss_values.is_empty()
+    let is_time = |seconds: &f64| seconds.is_finite() && *seconds > 0.0;
+    record.step_times.iter().any(is_time)
+        || record.performance_metrics.avg_step_time_seconds.as_ref().is_some_and(is_time)
+        || record.measurements.iter().any(|one| one.seconds.iter().any(is_time))
+        || record.loss_values.iter().any(|loss| loss.is_finite())
 }
 
 fn options(arguments: &Arguments, records: &[(String, Record)]) -> anyhow::Result<Options> {
