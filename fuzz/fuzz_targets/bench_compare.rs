@@ -14,7 +14,7 @@ fuzz_target!(|text: &str| {
         assert_eq!((again.len(), &again[0].key), (1, &entry.key));
         judge(entry, &earlier, 0.05);
     }
-    let Ok(record) = serde_json::from_str::<Record>(text) else { return };
+    let Ok(record) = Record::read(text.as_bytes()) else { return };
     let records = [("a".to_owned(), record), ("b".to_owned(), Record::default())];
     let comparison = compare(&records, &Options { resamples: 20, ..Options::default() }).expect("compares");
     let page = report::Page::of(&comparison);
