@@ -468,6 +468,13 @@ fn a_report_doubts_what_contradicts_itself_and_compares_like_with_like() {
         text.lines().next().is_some_and(|line| line.contains("Do not rely on it: what b records")),
         "{text}"
     );
+    let silent =
+        record(json!({ "training_config": { "sequence_length": null }, "step_times": times(1.0, 101) }));
+    let comparison = compare(&pair(record(json!({})), silent), &Options::default()).expect("compares");
+    let text = crate::report::terminal(&comparison);
+    let first = text.lines().next().expect("a line");
+    assert!(first.starts_with("b is 2.000 times as fast as a by the time of a step"), "{text}");
+    assert!(first.ends_with("faster. Whether their steps are of equal work is not known."), "{text}");
     let comparison = compare(&pair(record(json!({})), larger), &Options::default()).expect("compares");
     let text = crate::report::terminal(&comparison);
     let row = text.lines().find(|line| line.contains("time of a step (s)")).expect("a row");

@@ -27,6 +27,8 @@ pub(super) struct Answer {
     pub(super) of: &'static str,
     /// Which of the two runs contradict themselves about their tokens, on which the ratio rests.
     pub(super) doubtful: Vec<String>,
+    /// Whether the ratio is of times of steps that may be of different work.
+    pub(super) unequal: bool,
 }
 
 impl Answer {
@@ -56,6 +58,9 @@ impl Answer {
 impl Answer {
     /// Why the ratio is not to be relied on.
     pub(super) fn doubt(&self) -> Option<String> {
+        if self.unequal {
+            return Some("Whether their steps are of equal work is not known.".to_owned());
+        }
         (!self.doubtful.is_empty()).then(|| {
             let who = self.doubtful.join(" and ");
             format!("Do not rely on it: what {who} records of its tokens contradicts itself, and the ratio rests on it.")
@@ -118,19 +123,18 @@ fn answers(comparison: &Comparison) -> Vec<Answer> {
         let run = comparison.runs.iter().find(|run| run.label == label);
         run.is_some_and(|run| run.findings.iter().any(|finding| finding.kind == "tokens-contradict-batch"))
     };
+    let tokens = |label: &str| comparison.runs.iter().find(|run| run.label == label)?.tokens_per_step;
     comparison
         .speedups
         .iter()
         .map(|speedup| Answer {
+            unequal: speedup.per_gpu.is_none()
+                && (tokens(base).is_none() || tokens(base) != tokens(&speedup.label)),
             label: speedup.label.clone(),
             base: base.clone(),
             ratio: speedup.main(),
             verdict: speedup.verdict(),
-            of: if speedup.per_gpu.is_some() {
-                "per GPU"
-            } else {
-                "by the time of a step (not of equal work, as far as is known)"
-            },
+            of: if speedup.per_gpu.is_some() { "per GPU" } else { "by the time of a step" },
             doubtful: [base, &speedup.label]
                 .into_iter()
                 .filter(|label| speedup.per_gpu.is_some() && contradicts(label))

@@ -108,7 +108,7 @@ fn card(answer: &Answer) -> String {
         Verdict::Same => ("same", "no difference beyond the noise of the steps"),
         Verdict::Unknown => ("same", "too few steps to tell how sure that is"),
     };
-    let class = if answer.doubtful.is_empty() { class } else { "same" };
+    let class = if answer.doubt().is_none() { class } else { "same" };
     let doubt =
         answer.doubt().map_or(String::new(), |doubt| format!("<p class=\"doubt\">{}</p>", escape(&doubt)));
     let range =
