@@ -148,7 +148,7 @@ impl Times {
 
 fn check_series(record: &Record, findings: &mut Vec<Finding>) {
     let steps = record.step_times.len();
-    let bad = record.step_times.iter().filter(|seconds| !seconds.is_finite() || **seconds <= 0.0).count();
+    let bad = record.step_times.iter().filter(|seconds| !statistics::is_time(**seconds)).count();
     if bad > 0 {
         findings.push(remark(
             "time-is-no-time",
@@ -248,7 +248,7 @@ fn check_times(record: &Record, statistics: &Statistics, times: &Times, findings
 /// Slow steps at the beginning that are not left out. Less than a hundredth of the mean is not worth telling.
 fn check_warmup(record: &Record, statistics: &Statistics, findings: &mut Vec<Finding>) {
     let valid: Vec<f64> =
-        record.step_times.iter().copied().filter(|seconds| seconds.is_finite() && *seconds > 0.0).collect();
+        record.step_times.iter().copied().filter(|seconds| statistics::is_time(*seconds)).collect();
     if valid.len() != record.step_times.len() || valid.len() < 10 {
         return;
     }

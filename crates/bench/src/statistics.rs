@@ -92,7 +92,7 @@ impl Statistics {
     #[must_use]
     pub fn of(record: &Record) -> Option<Statistics> {
         let warmup = warmup_steps(record);
-        let valid = |seconds: &&f64| seconds.is_finite() && **seconds > 0.0;
+        let valid = |seconds: &&f64| is_time(**seconds);
         let total: f64 = record.step_times.iter().filter(valid).sum();
         let steps = record.step_times.iter().filter(valid).count();
         let measured: Vec<f64> = record.step_times.iter().skip(warmup).filter(valid).copied().collect();
@@ -141,6 +141,12 @@ impl Statistics {
             *field = value.or(*field);
         }
     }
+}
+
+/// Whether a number can be the seconds that something took: it is finite and positive.
+#[must_use]
+pub fn is_time(seconds: f64) -> bool {
+    seconds.is_finite() && seconds > 0.0
 }
 
 /// The steps that a record's statistics leave out: what it says, else [`DEFAULT_WARMUP`] if that leaves any.

@@ -493,7 +493,7 @@ fn measured_power(samples: &[Sample]) -> Option<f64> {
 
 fn measured(one: &Measurement, seed: u64, options: &Options) -> Measured {
     let mut seconds: Vec<f64> =
-        one.seconds.iter().copied().filter(|second| second.is_finite() && *second > 0.0).collect();
+        one.seconds.iter().copied().filter(|second| statistics::is_time(*second)).collect();
     let resampled = interval::resamples(&seconds, options.center, options.resamples, seed);
     let value = options.center.of(&mut seconds);
     let estimate = interval::interval(value, resampled.clone());

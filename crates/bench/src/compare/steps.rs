@@ -69,7 +69,7 @@ impl Steps {
     /// The steps of a record.
     pub fn of(record: &Record, warmup: Warmup) -> Self {
         let all: Vec<f64> =
-            record.step_times.iter().copied().filter(|step| step.is_finite() && *step > 0.0).collect();
+            record.step_times.iter().copied().filter(|step| statistics::is_time(*step)).collect();
         let (left_out, warmup_rule) = warmup.of(record, &all);
         Self {
             recorded: record.step_times.len(),

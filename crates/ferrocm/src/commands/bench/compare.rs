@@ -14,7 +14,7 @@ use bench::compare::figures::{grouped, of_key};
 use bench::compare::{Assumption, Center, Comparison, Error, Options, Warmup, assumptions, compare};
 use bench::history::{self, Entry, Judgement, Outcome};
 use bench::peaks::Type;
-use bench::{Record, report};
+use bench::{Record, report, statistics};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
@@ -233,7 +233,7 @@ fn read(file: &Path) -> anyhow::Result<Record> {
 
 /// Whether there is anything to compare: a number that is one.
 fn is_run(record: &Record) -> bool {
-    let is_time = |seconds: &f64| seconds.is_finite() && *seconds > 0.0;
+    let is_time = |seconds: &f64| statistics::is_time(*seconds);
     record.step_times.iter().any(is_time)
         || record.performance_metrics.avg_step_time_seconds.as_ref().is_some_and(is_time)
         || record.measurements.iter().any(|one| one.seconds.iter().any(is_time))
