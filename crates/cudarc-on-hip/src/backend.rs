@@ -159,6 +159,14 @@ pub(crate) fn table() -> Outcome<&'static Table> {
     current().map(|(_, table)| table)
 }
 
+/// The table for a call on an event or a stream, which knows its device: the calling thread needs no context for that.
+pub(crate) fn table_of_handle() -> Outcome<&'static Table> {
+    match table() {
+        Err(CUresult::CUDA_ERROR_INVALID_CONTEXT) => Ok(backend()?.table),
+        other => other,
+    }
+}
+
 /// A status of HIP's as one of CUDA's.
 pub(crate) fn check(code: hipError_t) -> Outcome {
     if code == hipError_t::hipSuccess { Ok(()) } else { Err(translate(code)) }

@@ -1,7 +1,7 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use cudarc::driver::sys::{CUevent_flags, CUresult};
+use cudarc::driver::sys::{self, CUevent_flags, CUresult};
 use cudarc::driver::{DriverError, LaunchConfig, PushKernelArg, result};
 
 use crate::{KERNELS, device, kernel};
@@ -164,4 +164,38 @@ fn a_kernel_that_leaves_its_memory_is_an_error_of_its_stream() {
     let expected = [CUresult::CUDA_ERROR_ILLEGAL_ADDRESS, CUresult::CUDA_ERROR_LAUNCH_FAILED];
     assert!(expected.contains(&error.0), "{error}");
     assert_ne!(error, DriverError(CUresult::CUDA_ERROR_UNKNOWN));
+}
+
+/// As with CUDA, where an event and a stream are of a context, whatever the calling thread's is.
+#[test]
+fn a_thread_without_a_context_waits_for_events_and_streams_and_ends_them() {
+    let (context, _) = device();
+    context.bind_to_thread().unwrap();
+    let (mut event, mut stream) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: both handles are written before they are used.
+    unsafe {
+        sys::cuEventCreate(&raw mut event, 0).result().unwrap();
+        sys::cuStreamCreate(&raw mut stream, 1).result().unwrap();
+        sys::cuEventRecord(event, stream).result().unwrap();
+    }
+    let (event, stream) = (event.expose_provenance(), stream.expose_provenance());
+    std::thread::spawn(move || {
+        let event: sys::CUevent = std::ptr::with_exposed_provenance_mut(event);
+        let stream: sys::CUstream = std::ptr::with_exposed_provenance_mut(stream);
+        let mut flags = 0;
+        // SAFETY: the handles are those from above, which nothing else uses, and each is ended once.
+        unsafe {
+            assert_eq!(sys::cuStreamSynchronize(std::ptr::null_mut()), CUresult::CUDA_ERROR_INVALID_CONTEXT);
+            sys::cuStreamWaitEvent(stream, event, 0).result().unwrap();
+            sys::cuStreamSynchronize(stream).result().unwrap();
+            sys::cuStreamQuery(stream).result().unwrap();
+            sys::cuStreamGetFlags(stream, &raw mut flags).result().unwrap();
+            sys::cuEventSynchronize(event).result().unwrap();
+            sys::cuEventDestroy_v2(event).result().unwrap();
+            sys::cuStreamDestroy_v2(stream).result().unwrap();
+        }
+        assert_eq!(flags, 1);
+    })
+    .join()
+    .unwrap();
 }

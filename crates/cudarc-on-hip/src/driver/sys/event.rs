@@ -2,8 +2,8 @@
 
 use std::ffi::c_uint;
 
-use super::{CUevent, CUipcEventHandle, CUresult, CUstream, functions};
-use crate::backend::{Outcome, current, hip_call, table};
+use super::{CUevent, CUipcEventHandle, CUstream, functions};
+use crate::backend::{hip_call, table, table_of_handle};
 
 functions! {
     fn cuEventCreate(phEvent: *mut CUevent, Flags: c_uint) {
@@ -11,7 +11,7 @@ functions! {
     }
 
     fn cuEventDestroy_v2(hEvent: CUevent) {
-        hip_call!(table()?, hipEventDestroy(hEvent.cast()))
+        hip_call!(table_of_handle()?, hipEventDestroy(hEvent.cast()))
     }
 
     fn cuEventRecord(hEvent: CUevent, hStream: CUstream) {
@@ -23,15 +23,15 @@ functions! {
     }
 
     fn cuEventQuery(hEvent: CUevent) {
-        hip_call!(anyones_table()?, hipEventQuery(hEvent.cast()))
+        hip_call!(table_of_handle()?, hipEventQuery(hEvent.cast()))
     }
 
     fn cuEventSynchronize(hEvent: CUevent) {
-        hip_call!(anyones_table()?, hipEventSynchronize(hEvent.cast()))
+        hip_call!(table_of_handle()?, hipEventSynchronize(hEvent.cast()))
     }
 
     fn cuEventElapsedTime(pMilliseconds: *mut f32, hStart: CUevent, hEnd: CUevent) {
-        hip_call!(table()?, hipEventElapsedTime(pMilliseconds, hStart.cast(), hEnd.cast()))
+        hip_call!(table_of_handle()?, hipEventElapsedTime(pMilliseconds, hStart.cast(), hEnd.cast()))
     }
 
     fn cuEventElapsedTime_v2(pMilliseconds: *mut f32, hStart: CUevent, hEnd: CUevent) {
@@ -40,13 +40,5 @@ functions! {
 
     fn cuIpcGetEventHandle(pHandle: *mut CUipcEventHandle, event: CUevent) {
         hip_call!(table()?, hipIpcGetEventHandle(pHandle.cast(), event.cast()))
-    }
-}
-
-/// The table, also on a thread without a context: an event knows its device.
-fn anyones_table() -> Outcome<&'static hip_sys::Table> {
-    match current() {
-        Err(CUresult::CUDA_ERROR_INVALID_CONTEXT) => Ok(crate::backend::backend()?.table),
-        other => other.map(|(_, table)| table),
     }
 }

@@ -8,7 +8,10 @@ use super::{
     CUdeviceptr, CUevent, CUgraph, CUgraphNode, CUhostFn, CUresult, CUstream, CUstreamCaptureMode,
     CUstreamCaptureStatus, address, cuuint64_t, functions,
 };
-use crate::backend::{Outcome, give, hip_call, table};
+use crate::backend::{Outcome, give, hip_call, table, table_of_handle};
+
+/// Handles up to this one are the default streams: null, `CU_STREAM_LEGACY` and `CU_STREAM_PER_THREAD`.
+const LAST_DEFAULT_STREAM: usize = 2;
 
 functions! {
     fn cuStreamCreate(phStream: *mut CUstream, Flags: c_uint) {
@@ -20,11 +23,11 @@ functions! {
     }
 
     fn cuStreamDestroy_v2(hStream: CUstream) {
-        hip_call!(table()?, hipStreamDestroy(hStream.cast()))
+        hip_call!(table_of(hStream)?, hipStreamDestroy(hStream.cast()))
     }
 
     fn cuStreamSynchronize(hStream: CUstream) {
-        let table = table()?;
+        let table = table_of(hStream)?;
         let outcome = hip_call!(table, hipStreamSynchronize(hStream.cast()));
         if outcome.is_err() {
             log_fault(table, hStream);
@@ -33,19 +36,19 @@ functions! {
     }
 
     fn cuStreamQuery(hStream: CUstream) {
-        hip_call!(table()?, hipStreamQuery(hStream.cast()))
+        hip_call!(table_of(hStream)?, hipStreamQuery(hStream.cast()))
     }
 
     fn cuStreamGetFlags(hStream: CUstream, flags: *mut c_uint) {
-        hip_call!(table()?, hipStreamGetFlags(hStream.cast(), flags))
+        hip_call!(table_of(hStream)?, hipStreamGetFlags(hStream.cast(), flags))
     }
 
     fn cuStreamGetPriority(hStream: CUstream, priority: *mut c_int) {
-        hip_call!(table()?, hipStreamGetPriority(hStream.cast(), priority))
+        hip_call!(table_of(hStream)?, hipStreamGetPriority(hStream.cast(), priority))
     }
 
     fn cuStreamWaitEvent(hStream: CUstream, hEvent: CUevent, Flags: c_uint) {
-        hip_call!(table()?, hipStreamWaitEvent(hStream.cast(), hEvent.cast(), Flags))
+        hip_call!(table_of(hStream)?, hipStreamWaitEvent(hStream.cast(), hEvent.cast(), Flags))
     }
 
     fn cuStreamAttachMemAsync(hStream: CUstream, dptr: CUdeviceptr, length: usize, flags: c_uint) {
@@ -100,6 +103,11 @@ functions! {
         let before = CUstreamCaptureMode::from_code(i64::from(value.0));
         give(mode, before.ok_or(CUresult::CUDA_ERROR_UNKNOWN)?)
     }
+}
+
+/// The table for a call on a stream. Which device the default streams are of, a context says.
+fn table_of(stream: CUstream) -> Outcome<&'static hip_sys::Table> {
+    if stream.addr() <= LAST_DEFAULT_STREAM { table() } else { table_of_handle() }
 }
 
 fn capture_status(status: hipStreamCaptureStatus) -> Outcome<CUstreamCaptureStatus> {
