@@ -214,6 +214,8 @@ const PARALLEL: &str = "The GPUs exchange different data, and hold different par
 
 /// Where runs differ in what they were configured with.
 pub(super) fn warnings(records: &[(&Record, &Run)]) -> Vec<Warning> {
+    // What was trained with says nothing of runs that only measured operations.
+    let trained = records.iter().any(|(record, _)| !record.step_times.is_empty());
     ASPECTS
         .iter()
         .filter(|aspect| {
@@ -224,7 +226,7 @@ pub(super) fn warnings(records: &[(&Record, &Run)]) -> Vec<Warning> {
                 records.iter().map(|(record, run)| (run.label.clone(), (aspect.get)(record, run))).collect();
             let told: Vec<&String> = values.iter().filter_map(|(_, value)| value.as_ref()).collect();
             let differs = told.windows(2).any(|pair| pair[0] != pair[1]);
-            let silent = aspect.needed && told.len() < values.len();
+            let silent = trained && aspect.needed && told.len() < values.len();
             (differs || silent).then_some(Warning {
                 kind: aspect.kind,
                 what: aspect.what,

@@ -482,3 +482,22 @@ fn a_report_doubts_what_contradicts_itself_and_compares_like_with_like() {
     let row = text.lines().find(|line| line.contains("coefficient of variation")).expect("a row");
     assert!(row.ends_with(" points"), "{row}");
 }
+
+/// What was trained with is no question to records of `ferrocm bench run`, which have no steps.
+#[test]
+fn records_of_measurements_alone_are_not_asked_what_they_trained_with() {
+    let measured = |seconds: f64| -> Record {
+        serde_json::from_value(json!({
+            "platform": "amd",
+            "gpu_info": { "device_count": 1, "device_name": "AMD Instinct MI300X" },
+            "measurements": [{ "group": "gemm", "name": "64x64x64 f32", "seconds": [seconds, seconds, seconds], "flops": 524_288.0 }],
+        }))
+        .expect("a record")
+    };
+    let comparison = compare(&pair(measured(2e-4), measured(1e-4)), &Options::default()).expect("compares");
+    let text = crate::report::terminal(&comparison);
+    assert!(text.starts_with("b and a have no speed of training in common."), "{text}");
+    assert!(!text.contains("not told") && !text.contains("told by no run"), "{text}");
+    let row = text.lines().find(|line| line.contains("gemm: 64x64x64 f32")).expect("a row");
+    assert!(row.contains("2.62 GFLOP/s") && row.ends_with("5.24 GFLOP/s  ×2.000"), "{row}");
+}

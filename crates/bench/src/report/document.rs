@@ -35,7 +35,7 @@ impl Answer {
     /// One sentence.
     pub(super) fn text(&self) -> String {
         let Some(ratio) = self.ratio else {
-            return format!("{} and {} have no speed in common.", self.label, self.base);
+            return format!("{} and {} have no speed of training in common.", self.label, self.base);
         };
         let range = range(ratio).map_or(String::new(), |range| format!(" (95 %: {range})"));
         let what = match self.verdict {
@@ -401,7 +401,7 @@ fn measurements(comparison: &Comparison) -> Option<Table> {
                     (Some(tflops), gb)
                         if one.intensity.is_none_or(|intensity| intensity > 10.0) || gb.is_none() =>
                     {
-                        format!("{} TFLOP/s", grouped(tflops.value, 2))
+                        flops(tflops.value)
                     }
                     (_, Some(gb)) => format!("{} GB/s", grouped(gb.value, 1)),
                     _ => seconds(one.seconds.value),
@@ -429,6 +429,15 @@ fn measurements(comparison: &Comparison) -> Option<Table> {
         columns: columns("", comparison),
         rows,
     })
+}
+
+/// TFLOP/s in the unit that fits them.
+fn flops(tflops: f64) -> String {
+    if tflops >= 0.1 {
+        format!("{} TFLOP/s", grouped(tflops, 2))
+    } else {
+        format!("{} GFLOP/s", grouped(tflops * 1e3, 2))
+    }
 }
 
 /// A time in the unit that fits it.
