@@ -405,7 +405,7 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<
             command.env("FERROCM_DEVICE", "amdgpu").env(dropin::HSA_DEVICE_VARIABLE, device);
             command.envs(variables.iter().copied());
             // AMD's run-time compilers lack some of HIP's types, which the headers of their release have.
-            command.env(headers::FOLDER_VARIABLE, headers::headers()?.folder);
+            command.env(headers::FOLDER_VARIABLE, headers_folder(shared)?);
             sysroot::make(release, &folder)?.apply(&mut command, Some(&hsa))?;
             execute(command)
         })
@@ -569,6 +569,15 @@ fn fetch_headers(shared: &Shared) -> Result<Outcome> {
         Err(error) if error.is_out_of_reach() => Ok(Outcome::Skipped(error.to_string())),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The folder of the headers of all releases, which are fetched once.
+fn headers_folder(shared: &Shared) -> Result<&Path> {
+    if shared.headers.get().is_none() {
+        let found = headers::headers()?;
+        shared.headers.get_or_init(|| found);
+    }
+    Ok(&shared.headers.get().context("the headers have been fetched")?.folder)
 }
 
 fn bindings(shared: &Shared) -> Result<Outcome> {

@@ -27,28 +27,22 @@ struct Sizes {
     dim: usize,
 }
 
-const fn sizes(
-    batch: usize,
-    heads: usize,
-    kv_heads: usize,
-    queries: usize,
-    keys: usize,
-    dim: usize,
-) -> Sizes {
+/// In the order of the fields.
+const fn sizes([batch, heads, kv_heads, queries, keys, dim]: [usize; 6]) -> Sizes {
     Sizes { batch, heads, kv_heads, queries, keys, dim }
 }
 
 /// Prefill and decode.
 fn cases(size: Size) -> &'static [(&'static str, Sizes)] {
     const TINY: &[(&str, Sizes)] =
-        &[("prefill", sizes(1, 4, 2, 48, 48, 32)), ("decode", sizes(2, 4, 2, 1, 96, 32))];
+        &[("prefill", sizes([1, 4, 2, 48, 48, 32])), ("decode", sizes([2, 4, 2, 1, 96, 32]))];
     const SMALL: &[(&str, Sizes)] =
-        &[("prefill", sizes(1, 32, 8, 1024, 1024, 128)), ("decode", sizes(4, 32, 8, 1, 4096, 128))];
+        &[("prefill", sizes([1, 32, 8, 1024, 1024, 128])), ("decode", sizes([4, 32, 8, 1, 4096, 128]))];
     const FULL: &[(&str, Sizes)] = &[
-        ("prefill", sizes(1, 32, 8, 4096, 4096, 128)),
-        ("prefill", sizes(4, 32, 8, 2048, 2048, 128)),
-        ("decode", sizes(1, 32, 8, 1, 8192, 128)),
-        ("decode", sizes(32, 32, 8, 1, 8192, 128)),
+        ("prefill", sizes([1, 32, 8, 4096, 4096, 128])),
+        ("prefill", sizes([4, 32, 8, 2048, 2048, 128])),
+        ("decode", sizes([1, 32, 8, 1, 8192, 128])),
+        ("decode", sizes([32, 32, 8, 1, 8192, 128])),
     ];
     match size {
         Size::Tiny => TINY,

@@ -375,11 +375,7 @@ mod tests {
 
     #[test]
     fn a_machine_without_a_gpu_is_told_of_logs() {
-        let finding = Finding {
-            kind: "no-gpu".to_owned(),
-            text: "no GPU was found: x".to_owned(),
-            ..Finding::default()
-        };
+        let finding = Finding::remark("no-gpu", "no GPU was found: x".to_owned());
         let record = Record { findings: vec![finding], ..Record::default() };
         let text = text(&record);
         assert!(

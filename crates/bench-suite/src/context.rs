@@ -190,7 +190,7 @@ impl Context<'_> {
     /// Adds a finding, once.
     pub(crate) fn find(&mut self, kind: &str, text: String) {
         if !self.findings.iter().any(|finding| finding.text == text) {
-            self.findings.push(Finding { kind: kind.to_owned(), text, ..Finding::default() });
+            self.findings.push(Finding::remark(kind, text));
         }
     }
 }

@@ -93,9 +93,7 @@ pub struct Detected {
 #[must_use]
 pub fn detect(devices: &[Device], source: Option<&Source>) -> Detected {
     let mut findings = Vec::new();
-    let mut find = |kind: &str, text: String| {
-        findings.push(Finding { kind: kind.to_owned(), text, ..Finding::default() })
-    };
+    let mut find = |kind: &str, text: String| findings.push(Finding::remark(kind, text));
     let Some(device) = devices.first() else { return Detected::default() };
     let platform = match device.backend() {
         Backend::Amd => Platform::Amd,

@@ -3,7 +3,7 @@
 use float8::Format;
 use half::{bf16, f16};
 use hip::{DeviceBuffer, DeviceCopy};
-use rocblas::{F8, GemmInput, Matrix, MatrixLayout, MatrixMut};
+use rocblas::{Blas, F8, GemmInput, Matrix, MatrixLayout, MatrixMut};
 
 use crate::check::Check;
 use crate::context::{Case, Clock, Context};
@@ -157,14 +157,16 @@ fn case(name: &str, [m, n, k]: [usize; 3], operand: usize, result: usize) -> Cas
     }
 }
 
-fn product<T: Operand + GemmInput<C>, C: rocblas::Element>(
+/// Measures a product that `run` computes.
+fn measured<T: Operand + rocblas::Element, C: rocblas::Element>(
     context: &mut Context<'_>,
     shape: [usize; 3],
     precision: Precision,
     value: fn(C) -> f64,
+    run: impl Fn(&Blas, &Matrix<'_, T>, &Matrix<'_, T>, &mut MatrixMut<'_, C>) -> rocblas::Result<()>,
 ) -> Result<()> {
     let case = case(T::NAME, shape, size_of::<T>(), size_of::<C>());
-    context.attempt(&format!("{GROUP} {}", case.name.clone()), |context| {
+    context.attempt(&format!("{GROUP} {}", case.name), |context| {
         let mut operands = Operands::<T, C>::new(context, shape)?;
         context.measure(
             case,
@@ -172,30 +174,27 @@ fn product<T: Operand + GemmInput<C>, C: rocblas::Element>(
             &mut operands,
             |context, operands| {
                 let (a, b, mut c) = operands.views(shape)?;
-                Ok(context.blas.gemm(&a, &b, &mut c).run()?)
+                Ok(run(&context.blas, &a, &b, &mut c)?)
             },
             |context, operands| operands.check(context, shape, precision, value),
         )
     })
 }
 
+fn product<T: Operand + GemmInput<C>, C: rocblas::Element>(
+    context: &mut Context<'_>,
+    shape: [usize; 3],
+    precision: Precision,
+    value: fn(C) -> f64,
+) -> Result<()> {
+    measured(context, shape, precision, value, |blas, a: &Matrix<'_, T>, b, c| blas.gemm(a, b, c).run())
+}
+
 /// Numbers of 8 bits into those of f16, by a function of its own.
 fn product_f8(context: &mut Context<'_>, shape: [usize; 3]) -> Result<()> {
-    let case = case(F8::NAME, shape, 1, 2);
-    context.attempt(&format!("{GROUP} {}", case.name.clone()), |context| {
-        let mut operands = Operands::<F8, f16>::new(context, shape)?;
-        context.measure(
-            case,
-            Clock::Device,
-            &mut operands,
-            |context, operands| {
-                let (a, b, mut c) = operands.views(shape)?;
-                Ok(context.blas.gemm_f8(&a, &b, &mut c).run()?)
-            },
-            |context, operands| {
-                let precision = Precision { sums: HALF_F32, result: 2.0_f64.powi(-11) };
-                operands.check(context, shape, precision, f16::to_f64)
-            },
-        )
-    })
+    let precision = Precision { sums: HALF_F32, result: 2.0_f64.powi(-11) };
+    let run = |blas: &Blas, a: &Matrix<'_, F8>, b: &Matrix<'_, F8>, c: &mut MatrixMut<'_, f16>| {
+        blas.gemm_f8(a, b, c).run()
+    };
+    measured(context, shape, precision, f16::to_f64, run)
 }

@@ -1,9 +1,9 @@
 //! A whole run: the device, the groups of measurements, what was sampled meanwhile.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use bench::Record;
-use bench::record::{Finding, Measurement, Performance};
+use bench::record::{Finding, Measurement, Performance, timestamp};
 use hip::{Backend, Device, DeviceUri};
 use kernels::Kernels;
 use rocblas::Blas;
@@ -60,7 +60,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result<
     let sampler = source.map(|source| Sampler::start(source, &devices));
     let (total, mut done) = (options.suites.len() * options.runs, 0);
     let mut findings = detected.findings;
-    findings.extend(missing.map(|reason| finding("no-telemetry", reason)));
+    findings.extend(missing.map(|reason| Finding::remark("no-telemetry", reason)));
     let mut measurements = Vec::new();
     for run in 0..options.runs {
         if run > 0 {
@@ -137,17 +137,13 @@ fn no_device(uri: &DeviceUri) -> hip::Error {
     hip::Error::NotFound { uri: uri.to_string(), available: "the backend has no device".to_owned() }
 }
 
-fn finding(kind: &str, text: String) -> Finding {
-    Finding { kind: kind.to_owned(), text, ..Finding::default() }
-}
-
 /// The record of a machine without a GPU.
 fn without_gpu(reason: &str) -> Record {
     let text = format!("no GPU was found, so that nothing was measured: {reason}");
     Record {
         timestamp: timestamp(SystemTime::now()),
         source: Some(SOURCE.to_owned()),
-        findings: vec![finding("no-gpu", text)],
+        findings: vec![Finding::remark("no-gpu", text)],
         ..Record::default()
     }
 }
@@ -168,39 +164,9 @@ fn summarise(measurement: &mut Measurement) {
     }
 }
 
-/// ISO 8601, in UTC and whole seconds.
-fn timestamp(now: SystemTime) -> String {
-    let seconds = now.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
-    let (days, time) = (seconds / 86_400, seconds % 86_400);
-    // Eras of 400 years that begin with a March, so that leap days are the last of a year.
-    let shifted = days + 719_468;
-    let (era, day) = (shifted / 146_097, shifted % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let of_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    let year = era * 400 + year + next;
-    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", time / 3600, time / 60 % 60, time % 60)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// As `date -u -d @…` says.
-    #[test]
-    fn timestamps_are_those_of_the_calendar() {
-        for (seconds, expected) in [
-            (0, "1970-01-01T00:00:00Z"),
-            (951_782_399, "2000-02-28T23:59:59Z"),
-            (951_782_400, "2000-02-29T00:00:00Z"),
-            (1_764_109_845, "2025-11-25T22:30:45Z"),
-            (4_107_542_400, "2100-03-01T00:00:00Z"),
-        ] {
-            assert_eq!(timestamp(UNIX_EPOCH + Duration::from_secs(seconds)), expected);
-        }
-    }
 
     #[test]
     fn a_machine_without_a_gpu_has_a_record_that_says_so() {

@@ -19,29 +19,22 @@ pub struct Interval {
     pub confidence: f64,
 }
 
-/// In order; without those that are no numbers.
-fn sorted(times: &[f64]) -> Vec<f64> {
-    let mut sorted: Vec<f64> = times.iter().copied().filter(|time| time.is_finite()).collect();
-    sorted.sort_by(f64::total_cmp);
-    sorted
+/// Without those that are no numbers.
+fn finite(times: &[f64]) -> Vec<f64> {
+    times.iter().copied().filter(|time| time.is_finite()).collect()
 }
 
 /// The median: the mean of the two in the middle where their number is even. None of no times. What is not finite does not count.
 #[must_use]
 pub fn median(times: &[f64]) -> Option<f64> {
-    let sorted = sorted(times);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        len if len % 2 == 1 => Some(sorted[middle]),
-        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
-    }
+    bench::statistics::median_of_mut(&mut finite(times))
 }
 
 /// The narrowest interval of order statistics that encloses the median with [`CONFIDENCE`]. None of fewer than six times.
 #[must_use]
 pub fn interval(times: &[f64]) -> Option<Interval> {
-    let sorted = sorted(times);
+    let mut sorted = finite(times);
+    sorted.sort_by(f64::total_cmp);
     let n = sorted.len();
     // The probability of `k` times below the median, from that of none on; in logarithms, because 2⁻ⁿ is no f64 for many times.
     let mut logarithm = -(n as f64) * std::f64::consts::LN_2;
@@ -57,14 +50,19 @@ pub fn interval(times: &[f64]) -> Option<Interval> {
     (rank > 0).then(|| Interval { low: sorted[rank - 1], high: sorted[n - rank], confidence })
 }
 
-/// The median of the last third of the times by that of the first third: above 1, the device became slower. None of fewer than six times.
-#[must_use]
-pub fn drift(times: &[f64]) -> Option<f64> {
-    let third = times.len() / 3;
+/// The medians of the first and of the last third. None of fewer than six values.
+pub(crate) fn thirds(values: &[f64]) -> Option<(f64, f64)> {
+    let third = values.len() / 3;
     if third < 2 {
         return None;
     }
-    let (first, last) = (median(&times[..third])?, median(&times[times.len() - third..])?);
+    Some((median(&values[..third])?, median(&values[values.len() - third..])?))
+}
+
+/// The median of the last third of the times by that of the first third: above 1, the device became slower. None of fewer than six times.
+#[must_use]
+pub fn drift(times: &[f64]) -> Option<f64> {
+    let (first, last) = thirds(times)?;
     (first > 0.0).then(|| last / first)
 }
 

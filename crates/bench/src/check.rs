@@ -122,11 +122,6 @@ pub(crate) fn finding(kind: &str, stated: f64, derived: f64, text: String) -> Fi
     Finding { kind: kind.to_owned(), text, stated: Some(stated), derived: Some(derived) }
 }
 
-/// A finding that has no figures to compare.
-pub(crate) fn remark(kind: &str, text: String) -> Finding {
-    Finding { kind: kind.to_owned(), text, stated: None, derived: None }
-}
-
 /// What the times of the steps may be, given that they are rounded.
 struct Times {
     mean: Interval,
@@ -150,7 +145,7 @@ fn check_series(record: &Record, findings: &mut Vec<Finding>) {
     let steps = record.step_times.len();
     let bad = record.step_times.iter().filter(|seconds| !statistics::is_time(**seconds)).count();
     if bad > 0 {
-        findings.push(remark(
+        findings.push(Finding::remark(
             "time-is-no-time",
             format!("{bad} of {steps} times of steps are missing, not finite or not positive"),
         ));
@@ -158,7 +153,7 @@ fn check_series(record: &Record, findings: &mut Vec<Finding>) {
     let nan = record.loss_values.iter().filter(|loss| !loss.is_finite()).count();
     if nan > 0 {
         let all = record.loss_values.len();
-        findings.push(remark(
+        findings.push(Finding::remark(
             "loss-is-no-number",
             format!("{nan} of {all} losses are missing or no finite numbers"),
         ));
@@ -403,7 +398,7 @@ fn check_product(record: &Record, rows: &[&'static Peak], findings: &mut Vec<Fin
             findings.push(finding("cores-contradict-device", stated as f64, rows[0].cores as f64, text));
         }
     } else if gpu.compute_units.is_none() && known(|row| row.cores.to_string()).len() > 1 {
-        findings.push(remark(
+        findings.push(Finding::remark(
             "device-name-ambiguous",
             format!("the cores of `{name}` may be {}", sizes().join(" or ")),
         ));
@@ -433,7 +428,7 @@ fn check_product(record: &Record, rows: &[&'static Peak], findings: &mut Vec<Fin
     if let Some(stated) = gpu.architecture.as_deref().filter(|name| !name.is_empty())
         && !rows.iter().any(|row| row.has_architecture(stated))
     {
-        findings.push(remark(
+        findings.push(Finding::remark(
             "architecture-contradicts-device",
             format!(
                 "architecture states {stated} for `{name}`, which is {}",

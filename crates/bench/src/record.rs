@@ -4,9 +4,11 @@
 //! fields that are not known here are kept in `other` and written back.
 
 mod read;
+mod timestamp;
 mod write;
 
 pub use read::ReadError;
+pub use timestamp::timestamp;
 pub use write::Shape;
 
 use serde::{Deserialize, Serialize};
@@ -363,6 +365,14 @@ pub struct Finding {
     /// The figure that follows from the rest of the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub derived: Option<f64>,
+}
+
+impl Finding {
+    /// A finding that has no figures to compare.
+    #[must_use]
+    pub fn remark(kind: &str, text: String) -> Self {
+        Self { kind: kind.to_owned(), text, stated: None, derived: None }
+    }
 }
 
 /// Numbers of which some may be missing or no numbers: null in JSON.

@@ -47,17 +47,8 @@ impl<T: Number> Network<T> {
         tokens: usize,
     ) -> Result<Self> {
         shape.check()?;
-        let (half, cached) = (shape.head_dim / 2, shape.key_width() * capacity);
-        let frequencies = tools.kernels.rope_frequencies(tools.stream, &shape.rope())?;
-        let positions: Vec<u32> = (0..capacity as u32).collect();
-        let (mut cos, mut sin) = (tools.zeroed(capacity * half)?, tools.zeroed(capacity * half)?);
-        tools.kernels.rope_table(
-            tools.stream,
-            &frequencies,
-            &tools.upload(&positions)?,
-            &mut cos,
-            &mut sin,
-        )?;
+        let cached = shape.key_width() * capacity;
+        let (cos, sin) = tools.rope_table(&shape, capacity)?;
         let slots: Vec<i64> = (0..capacity as i64).collect();
         let caches = || (0..shape.layers).map(|_| tools.zeroed(cached)).collect::<Result<Vec<_>>>();
         let (queries, keys) = (tokens * shape.query_width(), tokens * shape.key_width());

@@ -6,6 +6,7 @@ use rocblas::{Blas, GemmInput, Matrix, MatrixLayout, MatrixMut};
 
 use crate::context::Context;
 use crate::error::Result;
+use crate::model::Shape;
 
 /// A type that transformers are computed in: f32, f16, bf16.
 pub(crate) trait Number: kernels::Float<Compute = f32> + GemmInput<Self, Scale = f32> {}
@@ -100,6 +101,20 @@ impl Tools<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The cosines and sines of the first so many positions.
+    pub(crate) fn rope_table(
+        &self,
+        shape: &Shape,
+        positions: usize,
+    ) -> Result<(DeviceBuffer<f32>, DeviceBuffer<f32>)> {
+        let frequencies = self.kernels.rope_frequencies(self.stream, &shape.rope())?;
+        let len = positions * shape.head_dim / 2;
+        let numbers: Vec<u32> = (0..positions as u32).collect();
+        let (mut cos, mut sin) = (self.zeroed(len)?, self.zeroed(len)?);
+        self.kernels.rope_table(self.stream, &frequencies, &self.upload(&numbers)?, &mut cos, &mut sin)?;
+        Ok((cos, sin))
     }
 
     pub(crate) fn upload<T: hip::DeviceCopy>(&self, values: &[T]) -> Result<DeviceBuffer<T>> {

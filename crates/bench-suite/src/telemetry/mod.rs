@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use bench::record::Sample;
 use hip::{Backend, Device, PciAddress};
 
-use crate::statistics::median;
+use crate::statistics::thirds;
 use rocm_smi::RocmSmi;
 
 /// From a sample to the next.
@@ -144,11 +144,7 @@ pub struct Change {
 #[must_use]
 pub fn change(samples: &[Sample], gpu: u64, quantity: fn(&Sample) -> Option<f64>) -> Option<Change> {
     let values: Vec<f64> = samples.iter().filter(|sample| sample.gpu == gpu).filter_map(quantity).collect();
-    let third = values.len() / 3;
-    if third < 2 {
-        return None;
-    }
-    Some(Change { first: median(&values[..third])?, last: median(&values[values.len() - third..])? })
+    thirds(&values).map(|(first, last)| Change { first, last })
 }
 
 #[cfg(test)]

@@ -276,18 +276,8 @@ impl<T: Number> Trainer<T> {
 
 impl Turns {
     fn new(tools: Tools<'_>, shape: &Shape, sequence: usize) -> Result<Self> {
-        let elements = sequence * shape.head_dim / 2;
-        let frequencies = tools.kernels.rope_frequencies(tools.stream, &shape.rope())?;
-        let positions: Vec<u32> = (0..sequence as u32).collect();
-        let (mut cos, mut sin) = (tools.zeroed(elements)?, tools.zeroed(elements)?);
-        tools.kernels.rope_table(
-            tools.stream,
-            &frequencies,
-            &tools.upload(&positions)?,
-            &mut cos,
-            &mut sin,
-        )?;
-        let mut back = tools.zeroed(elements)?;
+        let (cos, sin) = tools.rope_table(shape, sequence)?;
+        let mut back = tools.zeroed(sin.len())?;
         tools.kernels.affine(tools.stream, &sin, &mut back, -1.0, 0.0)?;
         Ok(Self { cos, sin, back })
     }

@@ -189,8 +189,8 @@ fn findings_of_a_record_are_told_once() {
     value["performance_metrics"]["steps_per_second"] = json!(0.31);
     let mut record = Record::read(value.to_string().as_bytes()).expect("a record");
     record.findings = findings(&record);
-    record.findings.push(remark("step-times-derived", "they are derived".to_owned()));
-    record.findings.push(remark("time-is-no-time", "it does not hold".to_owned()));
+    record.findings.push(Finding::remark("step-times-derived", "they are derived".to_owned()));
+    record.findings.push(Finding::remark("time-is-no-time", "it does not hold".to_owned()));
     let kinds: Vec<String> = all_findings(&record).into_iter().map(|finding| finding.kind).collect();
     assert_eq!(kinds, ["step-times-derived", "steps-per-second-contradict-mean"]);
 }

@@ -8,7 +8,7 @@ use super::settings::{Setting, Settings};
 use super::steps::Steps;
 use super::summary::Summary;
 use super::{ExtractError, Extraction, Format, Ignored, Options, RankRule, Warmup};
-use crate::check::{self, figure, finding, remark};
+use crate::check::{self, figure, finding};
 use crate::record::{Finding, GpuInfo, Memory, ModelInfo, Parallelism, Platform, Record, TrainingConfig};
 use crate::statistics::{Statistics, mean, warmup_until_steady};
 
@@ -26,11 +26,11 @@ pub(super) fn finish(mut collected: Collected, options: &Options) -> Result<Extr
                 counted(collected.steps[other].lines, "line"),
                 SPECS[other].format.name()
             );
-            remark("several-formats", text)
+            Finding::remark("several-formats", text)
         })
         .collect();
     for error in &collected.cut {
-        others.push(remark(
+        others.push(Finding::remark(
             "log-cut",
             format!("the compressed log ends in the middle ({error}); what is before that is read"),
         ));
@@ -293,7 +293,7 @@ impl Run<'_> {
         }
         if let Some(how) = derived {
             let text = format!("the log has no times of steps; they are {how}");
-            self.findings.push(remark("step-times-derived", text));
+            self.findings.push(Finding::remark("step-times-derived", text));
             record.performance_metrics.other.insert("step_time_source".to_owned(), Value::from(how));
         }
         // Only steps with a time count; in a log without any, those with a loss do.
@@ -393,7 +393,7 @@ impl Run<'_> {
                 .total_steps
                 .map(|steps| runtime / steps as f64)
                 .or(summary.steps_per_second.map(|rate| 1.0 / rate));
-            self.findings.push(remark(
+            self.findings.push(Finding::remark(
                 "no-step-times",
                 "the log has no times of steps: the mean is the run's time ÷ its steps, warm-up and evaluation included".to_owned(),
             ));
@@ -406,9 +406,9 @@ impl Run<'_> {
             let text = format!(
                 "the log has no times of steps: the mean is {elapsed} s ÷ {done} steps of the progress bar, warm-up included"
             );
-            self.findings.push(remark("no-step-times", text));
+            self.findings.push(Finding::remark("no-step-times", text));
         } else {
-            self.findings.push(remark(
+            self.findings.push(Finding::remark(
                 "no-step-times",
                 "the log has no times of steps and no time of the run".to_owned(),
             ));
@@ -476,7 +476,7 @@ impl Run<'_> {
 
     fn tell_about_lines(&mut self, record: &Record, ignored: u64) {
         let steps = &self.steps;
-        let mut tell = |kind: &str, text: String| self.findings.push(remark(kind, text));
+        let mut tell = |kind: &str, text: String| self.findings.push(Finding::remark(kind, text));
         if ignored > 0 {
             tell(
                 "values-ignored",

@@ -7,13 +7,14 @@ use std::io::{Read, Seek, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use anyhow::{Context, bail};
 use bench::compare::figures::{grouped, of_key};
 use bench::compare::{Assumption, Center, Comparison, Error, Options, Warmup, assumptions, compare};
 use bench::history::{self, Entry, Judgement, Outcome};
 use bench::peaks::Type;
+use bench::record::timestamp;
 use bench::{Record, report, statistics};
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -361,7 +362,7 @@ fn write_charts(folder: &Path, comparison: &Comparison) -> anyhow::Result<()> {
 }
 
 fn entries(arguments: &Arguments, comparison: &Comparison) -> Vec<Entry> {
-    let date = arguments.date.clone().unwrap_or_else(now);
+    let date = arguments.date.clone().unwrap_or_else(|| timestamp(SystemTime::now()));
     let environment = || ["GITHUB_SHA", "CI_COMMIT_SHA"].iter().find_map(|name| std::env::var(name).ok());
     let commit = arguments.commit.clone().or_else(environment).filter(|commit| !commit.is_empty());
     comparison
@@ -475,44 +476,9 @@ fn append(file: &Path, entries: &[Entry]) -> anyhow::Result<()> {
     add().with_context(|| format!("cannot add to {}", file.display()))
 }
 
-/// The time, as ISO 8601 in UTC.
-fn now() -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    iso8601(seconds)
-}
-
-/// Days to a date by Howard Hinnant's `civil_from_days`, for days since 1970.
-fn iso8601(seconds: u64) -> String {
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    let z = days + 719_468;
-    let (era, day_of_era) = (z / 146_097, z % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", rest / 3600, rest / 60 % 60, rest % 60)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// As `date -u -d @…` prints them.
-    #[test]
-    fn dates_are_those_of_the_calendar() {
-        for (seconds, date) in [
-            (0, "1970-01-01T00:00:00Z"),
-            (951_782_399, "2000-02-28T23:59:59Z"),
-            (951_782_400, "2000-02-29T00:00:00Z"),
-            (951_868_800, "2000-03-01T00:00:00Z"),
-            (1_704_067_199, "2023-12-31T23:59:59Z"),
-            (4_107_542_400, "2100-03-01T00:00:00Z"),
-        ] {
-            assert_eq!(iso8601(seconds), date);
-        }
-    }
 
     #[test]
     fn a_page_names_the_command_without_its_own_place() {
