@@ -434,7 +434,9 @@ fn bars(runs: &[Run], name: &'static str, key: &str) -> Result<Option<Chart>, Er
         unit => format!("{}, {unit}", figure.label),
     };
     draw(name, capital(&title), describe(runs, key), (BARS_WIDTH, height), |area| {
-        let at = |value: f64| 4 + (value / most * f64::from(BARS_WIDTH as i32 - RIGHT)) as i32;
+        // A record may say less than nothing.
+        let at =
+            |value: f64| 4 + ((value / most).clamp(0.0, 1.0) * f64::from(BARS_WIDTH as i32 - RIGHT)) as i32;
         for (row, (i, run, estimate)) in shown.iter().enumerate() {
             let top = row as i32 * ROW;
             area.draw(&Text::new(short(&run.label, 48), (4, top + 12), anchored(12, WEAK, HPos::Left)))?;

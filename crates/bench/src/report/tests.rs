@@ -206,6 +206,27 @@ fn charts_of_equal_or_extreme_values_can_be_drawn() {
     }
 }
 
+/// A meter that read less than nothing, and steps of very different lengths, give an interval that ends far off the chart.
+#[test]
+fn bars_of_negative_figures_can_be_drawn() {
+    let of = |watts: f64, slowest: f64| {
+        let telemetry = json!([{ "seconds": 0.0, "gpu": 0, "power_watts": watts }]);
+        Record {
+            telemetry: serde_json::from_value(telemetry).expect("a sample"),
+            step_times: [vec![1e-300; 20], vec![slowest; 30]].concat(),
+            ..record("AMD Instinct MI300X", 1.0)
+        }
+    };
+    let records = [("a".to_owned(), of(-1e10, 1e12)), ("b".to_owned(), of(700.0, 1.0))];
+    let comparison = compare(&records, &Options::default()).expect("compares");
+    let figure = comparison.runs[0].figure("joules_per_token").expect("a figure");
+    assert!(
+        figure.low.is_some_and(|low| low < -1e12) && figure.high.is_some_and(|high| high > -1e3),
+        "{figure:?}"
+    );
+    assert!(charts(&comparison).is_ok());
+}
+
 /// Numbers that records hold when something has gone wrong, and ordinary ones.
 fn number() -> impl Strategy<Value = Value> {
     prop_oneof![
