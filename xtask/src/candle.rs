@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::{results, tools};
+use crate::{results, test, tools};
 
 /// The crate with the sources of kernels.
 pub(crate) const KERNELS: &str = "candle-kernels";
@@ -34,8 +34,6 @@ const SOURCES_VARIABLE: &str = "CANDLE_KERNELS";
 const OWN: &str = "own";
 /// Where it is built, below the target folder.
 const TARGET: &str = "candle-kernels";
-/// The virtual devices that the tests run on: one for each size of waves.
-pub(crate) const DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
 
 /// What the package is to test.
 #[derive(Debug, Clone, Copy)]
@@ -80,7 +78,7 @@ mod tests {
     #[test]
     fn the_tests_are_run_by_nextest() {
         let nextest = || Command::new("cargo-nextest");
-        let command = |kernels| command(nextest(), kernels, DEVICES[0]);
+        let command = |kernels| command(nextest(), kernels, test::WAVE_SIZE_DEVICES[0]);
         let candle = command(Kernels::Candle(Path::new("/sources")));
         let text = run::describe(&candle);
         assert!(text.starts_with(&format!("cargo-nextest run --locked --manifest-path {PACKAGE}")), "{text}");

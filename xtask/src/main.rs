@@ -223,6 +223,10 @@ struct TestArguments {
     /// Run only the tests of ranks that `mpirun` starts: Debian's Open MPI is fetched into the target folder
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks"])]
     mpi: bool,
+    /// Run only the device tests, all of them on virtual GPUs of all targets. Without it, tests of host code run on one of each size of
+    /// waves
+    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks", "mpi"])]
+    devices: bool,
     /// Of the steps that would run, run only those with this in their names
     #[arg(long, value_name = "TEXT", conflicts_with = "suites")]
     only: Option<String>,
@@ -295,6 +299,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             overflow_checks,
             related,
             mpi,
+            devices,
             only,
             ..
         }) => test::test(test::Options {
@@ -307,6 +312,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             overflow_checks,
             related,
             mpi,
+            devices,
             only,
             rocm: sysroot::releases(&rocm)?,
             rocblas_kernels: rocm::kernels::releases(&rocblas_kernels)?,

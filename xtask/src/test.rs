@@ -29,14 +29,18 @@ const VIRTUAL_DEVICES: [&str; 5] =
 // NEW-TARGET: here, or above if it is the first of its generation.
 /// Those that only the device tests of the kernels run on, with `--related`: they differ from one of the others in a few instructions.
 const RELATED_DEVICES: [&str; 3] = ["vgpu:gfx950", "vgpu:gfx1151", "vgpu:gfx1200"];
+/// Of them, one for each size of waves.
+pub(crate) const WAVE_SIZE_DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
 /// Integration tests in files named so need a device; nextest runs them once per device.
 const DEVICE_TESTS: &str = "binary(/^device/)";
+/// Of them, those of code that is compiled otherwise for each target. The others are tests of host code, and run on
+/// [`WAVE_SIZE_DEVICES`] alone, but for `--devices`.
+const TARGET_TESTS: &str = "binary(/^device/) & (package(ferrocm-kernels) | package(ferrocm-blas-on-kernels) | \
+     package(ferrocm-rocblas) | package(cuda-trees-test) | (package(ferrocm-hip) & test(/^(cuda|ptx|typed)::/)))";
 /// The device tests of the kernels.
 const KERNEL_DEVICE_TESTS: &str = "package(ferrocm-kernels) & binary(/^device/)";
 /// Integration tests in files named so need AMD's libraries; nextest runs them once per release.
 const LIBRARY_TESTS: &str = "rocm*";
-/// The virtual devices that the device tests of `hip` run on with AMD's HIP between: one for each size of waves.
-const VIRTUAL_DEVICES_OF_AMD: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
 /// The releases whose HIP loads the code objects that the device tests compile: of version 6.
 const DEVICE_TEST_RELEASES: [&str; 2] = ["6.4", "7.2"];
 /// Compiled host code with its kernels, plain and compressed, and the releases whose HIP loads them.
@@ -101,6 +105,8 @@ pub(crate) struct Options {
     pub(crate) related: bool,
     /// Run the tests of ranks that `mpirun` starts, and nothing else.
     pub(crate) mpi: bool,
+    /// Run all device tests on all virtual devices, and nothing else.
+    pub(crate) devices: bool,
     /// Of the steps, run only those with this in their names.
     pub(crate) only: Option<String>,
 }
@@ -200,6 +206,9 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     if options.mpi {
         return mpi_steps(shared);
     }
+    if options.devices {
+        return VIRTUAL_DEVICES.map(|device| device_step(shared, device, DEVICE_TESTS)).into();
+    }
     if options.template {
         return vec![Step::new("own crate in every way", || template::whole().map(|()| Outcome::Passed))];
     }
@@ -242,11 +251,13 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
             template::without_virtual().map(|()| Outcome::Passed)
         }),
     ];
-    for device in VIRTUAL_DEVICES {
-        steps.push(Step::new(format!("device tests on {device}"), || {
-            nextest(shared, DEVICE_TESTS, Some(device))
-        }));
-    }
+    steps.extend(VIRTUAL_DEVICES.map(|device| {
+        let tests = if WAVE_SIZE_DEVICES.contains(&device) { DEVICE_TESTS } else { TARGET_TESTS };
+        device_step(shared, device, tests)
+    }));
+    steps.push(Step::new("all device tests on all devices", || {
+        Ok(Outcome::Skipped("only with --devices".to_owned()))
+    }));
     steps.push(Step::new("kernels on related targets", || {
         Ok(Outcome::Skipped("only with --related".to_owned()))
     }));
@@ -267,6 +278,10 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     steps
 }
 
+fn device_step<'a>(shared: &'a Shared, device: &'static str, tests: &'static str) -> Step<'a> {
+    Step::new(format!("device tests on {device}"), move || nextest(shared, tests, Some(device)))
+}
+
 /// The device tests with an engine of their own, in a target folder of its own.
 fn overflow_checks(shared: &Shared) -> Result<Outcome> {
     let mut command = nextest_command(shared)?;
@@ -283,7 +298,7 @@ fn candle_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
         println!("They are in {}", shared.candle.get_or_init(|| sources).display());
         Ok(Outcome::Passed)
     });
-    let tests = candle::DEVICES.map(|device| {
+    let tests = WAVE_SIZE_DEVICES.map(|device| {
         Step::new(format!("candle's kernels on {device}"), move || {
             let sources = shared.candle.get().context("the sources have not been fetched")?;
             execute(candle::command(nextest_command(shared)?, candle::Kernels::Candle(sources), device))
@@ -299,7 +314,7 @@ fn engine_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
         shared.engines.get_or_init(|| engines);
         Ok(Outcome::Passed)
     });
-    let tests = engines::DEVICES.map(|device| {
+    let tests = WAVE_SIZE_DEVICES.map(|device| {
         Step::new(format!("engines on {device}"), move || {
             let engines = shared.engines.get().context("the engines have not been fetched")?;
             execute(engines::command(nextest_command(shared)?, engines, device))
@@ -413,13 +428,12 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<
     if DEVICE_TEST_RELEASES.contains(&release.name) {
         let tests = format!("package(ferrocm-hip) and {DEVICE_TESTS}");
         steps.extend(
-            VIRTUAL_DEVICES_OF_AMD
-                .map(|device| on_virtual("device tests of hip", tests.clone(), device, &[])),
+            WAVE_SIZE_DEVICES.map(|device| on_virtual("device tests of hip", tests.clone(), device, &[])),
         );
     }
     if HOST_CODE_RELEASES.contains(&release.name) {
         let tests = HOST_CODE_TESTS.to_owned();
-        steps.push(on_virtual("compiled host code", tests, VIRTUAL_DEVICES_OF_AMD[0], &[]));
+        steps.push(on_virtual("compiled host code", tests, WAVE_SIZE_DEVICES[0], &[]));
     }
     for (_, devices) in ROCBLAS_RELEASES.iter().filter(|(name, _)| *name == release.name) {
         steps.extend(devices.iter().map(|device| {
@@ -670,6 +684,16 @@ mod tests {
             kernel_build::DEFAULT_TARGETS.iter().map(|target| format!("vgpu:{target}")).collect();
         targets.sort_unstable();
         assert_eq!(devices, targets);
+    }
+
+    #[test]
+    fn every_size_of_waves_has_all_device_tests() {
+        let is_wave64 = |device: &str| device.starts_with("vgpu:gfx9");
+        for wave64 in [false, true] {
+            let of = |devices: &[&str]| devices.iter().any(|device| is_wave64(device) == wave64);
+            assert!(of(&VIRTUAL_DEVICES) && of(&WAVE_SIZE_DEVICES));
+        }
+        assert!(WAVE_SIZE_DEVICES.iter().all(|device| VIRTUAL_DEVICES.contains(device)));
     }
 
     #[test]
