@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::{results, test, tools};
+use crate::{results, tools};
 
 /// The crate with the sources of kernels.
 pub(crate) const KERNELS: &str = "candle-kernels";
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn the_tests_are_run_by_nextest() {
         let nextest = || Command::new("cargo-nextest");
-        let command = |kernels| command(nextest(), kernels, test::WAVE_SIZE_DEVICES[0]);
+        let command = |kernels| command(nextest(), kernels, crate::test::WAVE_SIZE_DEVICES[0]);
         let candle = command(Kernels::Candle(Path::new("/sources")));
         let text = run::describe(&candle);
         assert!(text.starts_with(&format!("cargo-nextest run --locked --manifest-path {PACKAGE}")), "{text}");

@@ -20,12 +20,32 @@ struct Package {
     version: &'static str,
     /// What has it use CUDA, if that is not all it does.
     feature: Option<&'static str>,
+    /// Of its tests, those that run, as a filter of nextest's for names, if not all do.
+    tests: Option<&'static str>,
+    /// Versions of its dependencies that its own `Cargo.lock` has, and later ones of which do not build with it.
+    locked: &'static [(&'static str, &'static str)],
 }
 
-const PACKAGES: [Package; 2] = [
-    Package { name: "candle-core", version: candle::VERSION, feature: Some("cuda") },
-    Package { name: "candle-nn", version: candle::VERSION, feature: Some("cuda") },
+const PACKAGES: [Package; 3] = [
+    Package {
+        name: "candle-core",
+        version: candle::VERSION,
+        feature: Some("cuda"),
+        tests: None,
+        locked: &[],
+    },
+    Package { name: "candle-nn", version: candle::VERSION, feature: Some("cuda"), tests: None, locked: &[] },
+    Package {
+        name: "cubecl-cuda",
+        version: "0.10.0",
+        feature: None,
+        // The other types have the same tests; each compiles its kernels when it runs.
+        tests: Some("/^tests::cube_f32::/"),
+        locked: &[("enumset", "1.1.12")],
+    },
 ];
+/// Has cudarc as a build dependency look for CUDA's version in a folder, which need not be there, rather than ask nvcc.
+const CUDA_VARIABLE: &str = "CUDA_PATH";
 /// The package that runs models, below the workspace.
 const MODELS: &str = "examples/candle";
 /// Where all of it is built, below the target folder.
@@ -64,6 +84,11 @@ pub(crate) fn prepare() -> Result<Engines> {
     write(&manifest, member.as_bytes())?;
     let manifest = workspace.join("Cargo.toml");
     write(&manifest, root.as_bytes())?;
+    for (name, version) in PACKAGES.iter().flat_map(|package| package.locked) {
+        let mut cargo = tools::cargo();
+        cargo.args(["update", "--quiet", "--package", name, "--precise", version]);
+        run::run(cargo.arg("--manifest-path").arg(&manifest))?;
+    }
     Ok(Engines { manifest, models })
 }
 
@@ -71,12 +96,18 @@ pub(crate) fn prepare() -> Result<Engines> {
 pub(crate) fn command(mut nextest: Command, engines: &Engines, device: &str) -> Command {
     nextest.args(["run", "--workspace", "--lib", "--tests", "--config-file"]);
     nextest.arg(tools::workspace().join(MODELS).join(".config/nextest.toml"));
-    let not_run: Vec<String> = NOT_RUN.iter().map(|(name, _)| format!("not test(={name})")).collect();
-    if !not_run.is_empty() {
-        nextest.arg("--filterset").arg(not_run.join(" & "));
-    }
+    nextest.arg("--filterset").arg(filter());
     nextest.env(MODELS_VARIABLE, &engines.models);
     on(nextest, engines, device)
+}
+
+/// The tests that run, for nextest.
+fn filter() -> String {
+    let chosen = PACKAGES.iter().filter_map(|Package { name, tests, .. }| {
+        tests.map(|tests| format!("(not package({name}) | test({tests}))"))
+    });
+    let not_run = NOT_RUN.iter().map(|(name, _)| format!("not test(={name})"));
+    chosen.chain(not_run).collect::<Vec<_>>().join(" & ")
 }
 
 /// Runs the example that compares candle's operations with launches of the same kernels. It is built with the whole workspace, whose
@@ -105,7 +136,7 @@ fn on(mut cargo: Command, engines: &Engines, device: &str) -> Command {
     if tools::variable(tools::TARGETS).is_none() {
         cargo.env(tools::TARGETS, test::targets_of(&test::WAVE_SIZE_DEVICES).join(","));
     }
-    cargo.env("FERROCM_DEVICE", device);
+    cargo.env("FERROCM_DEVICE", device).env(CUDA_VARIABLE, target());
     cargo
 }
 
@@ -124,11 +155,15 @@ fn split(text: &str, workspace: &Path) -> Result<(String, String)> {
         }
     }
     root.insert("profile", member.remove("profile").context("the example has profiles")?);
+    // The engine stands behind cudarc, which cubecl's build script depends on, too. It is compiled once for both where they have the same
+    // features, as the first resolver has it, and the same debug information.
+    let debug = root["profile"]["dev"]["debug"].clone();
+    root["profile"]["dev"]["build-override"]["debug"] = debug;
     let mut members = toml_edit::Array::new();
     members.extend(PACKAGES.iter().map(|package| package.name).chain(["models"]));
     let mut table = toml_edit::Table::new();
     table.insert("members", toml_edit::value(members));
-    table.insert("resolver", toml_edit::value("3"));
+    table.insert("resolver", toml_edit::value("1"));
     root.insert("workspace", Item::Table(table));
     let root = patch::with(&root.to_string(), &["cudarc", "cudaforge"].into(), workspace)?;
     let mut root: DocumentMut = root.parse().context("read what has been written")?;

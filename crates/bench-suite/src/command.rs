@@ -16,7 +16,7 @@ use setup::table::{Align, Table};
 use crate::error::{Error, Result};
 use crate::model::ModelName;
 use crate::options::{Choices, Options, Size, Suite};
-use crate::run::{Progress, run};
+use crate::run::{NO_GPU, Progress, run};
 use crate::statistics::{drift, interval, median};
 use crate::telemetry::change;
 
@@ -173,7 +173,10 @@ fn bar() -> ProgressBar {
 #[must_use]
 pub fn text(record: &Record) -> String {
     let mut text = String::new();
-    if record.findings.iter().any(|finding| finding.kind == "no-gpu") {
+    if record.findings.iter().any(|finding| finding.kind == NO_GPU) {
+        if record.gpu_info.device_name.is_some() {
+            text.push_str(&device(record));
+        }
         for finding in &record.findings {
             text.push_str(&finding.text);
             text.push('\n');
@@ -210,7 +213,8 @@ fn device(record: &Record) -> String {
     fact(gpu.clock_mhz.map(|clock| format!("{clock:.0} MHz")));
     fact(gpu.power_limit_watts.map(|limit| format!("{limit:.0} W")));
     fact(gpu.driver_version.clone().map(|version| format!("driver {version}")));
-    fact(gpu.software_version.clone().map(|version| format!("ROCm {version}")));
+    let software = if record.platform == Platform::Nvidia { "CUDA" } else { "ROCm" };
+    fact(gpu.software_version.clone().map(|version| format!("{software} {version}")));
     let mut line = facts.join(", ") + "\n";
     if record.platform == Platform::Virtual {
         line.push_str("times are those of the CPU that executes a virtual GPU\n");
@@ -375,7 +379,7 @@ mod tests {
 
     #[test]
     fn a_machine_without_a_gpu_is_told_of_logs() {
-        let finding = Finding::remark("no-gpu", "no GPU was found: x".to_owned());
+        let finding = Finding::remark(NO_GPU, "no GPU was found: x".to_owned());
         let record = Record { findings: vec![finding], ..Record::default() };
         let text = text(&record);
         assert!(

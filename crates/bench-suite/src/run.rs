@@ -3,17 +3,18 @@
 use std::time::SystemTime;
 
 use bench::Record;
-use bench::record::{Finding, Measurement, Performance, timestamp};
+use bench::record::{Finding, GpuInfo, Measurement, Performance, timestamp};
 use hip::{Backend, Device, DeviceUri};
 use kernels::Kernels;
 use rocblas::Blas;
 use serde_json::json;
 
 use crate::context::Context;
+use crate::detect::Detected;
 use crate::error::Result;
 use crate::options::{Options, Size, Suite};
 use crate::statistics;
-use crate::telemetry::{Sampler, Source};
+use crate::telemetry::{self, Sampler, Source};
 use crate::{attention, bandwidth, block, collective, detect, gemm, inference, latency, quantised, training};
 
 /// How far a run is.
@@ -30,6 +31,8 @@ pub struct Progress<'a> {
 /// Tells nobody of the progress.
 pub fn silent(_: Progress<'_>) {}
 
+/// The kind of the finding that there is no GPU that can be measured.
+pub(crate) const NO_GPU: &str = "no-gpu";
 /// The source that records of this crate name.
 const SOURCE: &str = "ferrocm_bench_run";
 
@@ -45,7 +48,7 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result<
     let devices = match Device::open_all(&options.device) {
         Ok(devices) => devices,
         Err(hip::Error::NotFound { available, .. }) if options.device == DeviceUri::Auto => {
-            return Ok(without_gpu(&available));
+            return Ok(without_gpu(&available, telemetry::nvidia().ok()));
         }
         Err(error) => return Err(error.into()),
     };
@@ -61,6 +64,9 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result<
     let (total, mut done) = (options.suites.len() * options.runs, 0);
     let mut findings = detected.findings;
     findings.extend(missing.map(|reason| Finding::remark("no-telemetry", reason)));
+    if options.device == DeviceUri::Auto && device.backend() == Backend::Virtual {
+        findings.extend(telemetry::nvidia().ok().map(|nvidia| not_measured(&nvidia)));
+    }
     let mut measurements = Vec::new();
     for run in 0..options.runs {
         if run > 0 {
@@ -137,15 +143,31 @@ fn no_device(uri: &DeviceUri) -> hip::Error {
     hip::Error::NotFound { uri: uri.to_string(), available: "the backend has no device".to_owned() }
 }
 
-/// The record of a machine without a GPU.
-fn without_gpu(reason: &str) -> Record {
-    let text = format!("no GPU was found, so that nothing was measured: {reason}");
+/// The record of a machine without a GPU that can be measured. It describes NVIDIA's, where there are some.
+fn without_gpu(reason: &str, nvidia: Option<Detected>) -> Record {
+    let text = format!("no GPU was found that can be measured: {reason}");
+    let mut findings = vec![Finding::remark(NO_GPU, text)];
+    findings.extend(nvidia.as_ref().map(not_measured));
+    let Detected { platform, info, .. } = nvidia.unwrap_or_default();
     Record {
+        platform,
+        gpu_info: info,
         timestamp: timestamp(SystemTime::now()),
         source: Some(SOURCE.to_owned()),
-        findings: vec![Finding::remark("no-gpu", text)],
+        findings,
         ..Record::default()
     }
+}
+
+fn not_measured(nvidia: &Detected) -> Finding {
+    let GpuInfo { device_count, device_name, driver_version, .. } = &nvidia.info;
+    let text = format!(
+        "NVIDIA's driver {} has {} GPU(s), {}, which this program does not measure",
+        driver_version.as_deref().unwrap_or("(of an unknown version)"),
+        device_count.unwrap_or_default(),
+        device_name.as_deref().unwrap_or("without a name"),
+    );
+    Finding::remark("nvidia-not-measured", text)
 }
 
 /// Median, confidence interval and drift of the times, for readers of the JSON.
@@ -166,12 +188,29 @@ fn summarise(measurement: &mut Measurement) {
 
 #[cfg(test)]
 mod tests {
+    use bench::record::Platform;
+
     use super::*;
 
     #[test]
     fn a_machine_without_a_gpu_has_a_record_that_says_so() {
-        let record = without_gpu("amdgpu: no library");
-        assert!(record.measurements.is_empty() && record.findings[0].kind == "no-gpu");
+        let record = without_gpu("amdgpu: no library", None);
+        assert!(record.measurements.is_empty() && record.findings[0].kind == NO_GPU);
         assert!(record.findings[0].text.ends_with("amdgpu: no library"));
+        assert_eq!((record.platform, record.findings.len()), (Platform::Unknown, 1));
+    }
+
+    #[test]
+    fn nvidias_gpus_are_described_though_not_measured() {
+        let info = GpuInfo {
+            device_count: Some(8),
+            device_name: Some("NVIDIA H100 80GB HBM3".to_owned()),
+            driver_version: Some("570.86.15".to_owned()),
+            ..GpuInfo::default()
+        };
+        let nvidia = Detected { platform: Platform::Nvidia, info: info.clone(), findings: Vec::new() };
+        let record = without_gpu("amdgpu: no library", Some(nvidia));
+        assert_eq!((record.platform, record.gpu_info), (Platform::Nvidia, info));
+        assert!(record.findings[1].text.contains("570.86.15 has 8 GPU(s), NVIDIA H100 80GB HBM3"));
     }
 }

@@ -1,5 +1,6 @@
 //! Clocks, power and temperature while a run goes on.
 
+mod nvml;
 mod rocm_smi;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,72 +11,79 @@ use std::time::{Duration, Instant};
 use bench::record::Sample;
 use hip::{Backend, Device, PciAddress};
 
+use crate::detect::Detected;
 use crate::statistics::thirds;
+use nvml::Nvml;
 use rocm_smi::RocmSmi;
 
 /// From a sample to the next.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Who tells: a vendor's library of system management, opened at run time.
-#[derive(Debug)]
-pub enum Source {
-    /// AMD's `librocm_smi64`.
-    #[non_exhaustive]
-    RocmSmi {
-        #[doc(hidden)]
-        library: Library,
-        /// What the library calls the devices; none of one that it does not know.
-        #[doc(hidden)]
-        devices: Vec<Option<u32>>,
-    },
+/// A vendor's library of system management, opened at run time.
+trait Library: std::fmt::Debug + Send {
+    /// What the library calls the device at a place on the PCI bus.
+    fn device_at(&self, pci: PciAddress) -> Option<u32>;
+    /// The power limit in watts.
+    fn power_limit(&self, device: u32) -> Option<f64>;
+    /// Clocks, power and temperature now: what is known of them.
+    fn now(&self, device: u32) -> Sample;
 }
 
-/// AMD's library, opened.
+/// Who tells: the library of a device's vendor.
 #[derive(Debug)]
-pub struct Library(RocmSmi);
+pub struct Source {
+    library: Box<dyn Library>,
+    /// What the library calls the devices; none of one that it does not know.
+    devices: Vec<Option<u32>>,
+}
 
 impl Source {
-    /// The library for a device's vendor, or why there is none; neither for a virtual GPU, which has no clocks.
+    fn of(library: Box<dyn Library>) -> Self {
+        Self { library, devices: Vec::new() }
+    }
+
+    /// The library for a device's vendor (AMD's `librocm_smi64`, NVIDIA's `libnvidia-ml`), or why there is none; neither for a virtual
+    /// GPU, which has no clocks.
     #[must_use]
     pub fn open(device: &Device) -> (Option<Self>, Option<String>) {
-        match device.backend() {
-            Backend::Amd => match RocmSmi::load() {
-                Ok(library) => {
-                    let devices = vec![library.device_at(device.properties().pci)];
-                    (Some(Self::RocmSmi { library: Library(library), devices }), None)
-                }
-                Err(reason) => (None, Some(format!("clocks, power and temperature are not known: {reason}"))),
-            },
-            Backend::Cuda | Backend::Virtual => (None, None),
+        let library: Result<Box<dyn Library>, String> = match device.backend() {
+            Backend::Amd => RocmSmi::load().map(|library| Box::new(library) as _),
+            Backend::Cuda => Nvml::load().map(|library| Box::new(library) as _),
+            Backend::Virtual => return (None, None),
+        };
+        match library.map(Self::of) {
+            Ok(mut source) => {
+                source.watch(&[device.properties().pci]);
+                (Some(source), None)
+            }
+            Err(reason) => (None, Some(format!("clocks, power and temperature are not known: {reason}"))),
         }
     }
 
     /// Makes the devices known whose samples are wanted.
     fn watch(&mut self, places: &[PciAddress]) {
-        match self {
-            Self::RocmSmi { library, devices } => {
-                *devices = places.iter().map(|place| library.0.device_at(*place)).collect();
-            }
-        }
+        self.devices = places.iter().map(|place| self.library.device_at(*place)).collect();
     }
 
     /// The power limit of a device in watts, where it is known.
     #[must_use]
     pub fn power_limit(&self, gpu: usize) -> Option<f64> {
-        match self {
-            Self::RocmSmi { library, devices } => library.0.power_limit((*devices.get(gpu)?)?),
-        }
+        self.library.power_limit((*self.devices.get(gpu)?)?)
     }
 
     /// What a device does now; none of one that the library does not know.
     fn sample(&self, gpu: usize, seconds: f64) -> Option<Sample> {
-        match self {
-            Self::RocmSmi { library, devices } => {
-                let now = library.0.now((*devices.get(gpu)?)?);
-                Some(Sample { seconds, gpu: gpu as u64, ..now })
-            }
-        }
+        let now = self.library.now((*self.devices.get(gpu)?)?);
+        Some(Sample { seconds, gpu: gpu as u64, ..now })
     }
+}
+
+/// What NVIDIA's driver tells of GPUs that nothing here measures, or why it tells nothing.
+///
+/// # Errors
+/// The library that could not be opened, or that it has no GPU.
+pub fn nvidia() -> Result<Detected, String> {
+    Nvml::load()?.detect().ok_or_else(|| "NVIDIA's driver has no GPU".to_owned())
 }
 
 /// A thread that samples until it is told to end.
@@ -164,15 +172,14 @@ mod tests {
 
     #[test]
     fn a_sampler_gives_what_the_library_says() {
-        let library = Library(rocm_smi::fake::library());
-        let source = Source::RocmSmi { library, devices: vec![Some(0)] };
+        let of = |devices| Source { library: Box::new(rocm_smi::fake::library()), devices };
+        let source = of(vec![Some(0)]);
         assert_eq!(source.power_limit(0), Some(750.0));
         assert_eq!(source.power_limit(1), None);
         let sampler = Sampler::start(source, &[]);
         // No devices, no samples; and the thread ends at once.
         assert!(sampler.finish().is_empty());
-        let source =
-            Source::RocmSmi { library: Library(rocm_smi::fake::library()), devices: vec![None, Some(0)] };
+        let source = of(vec![None, Some(0)]);
         assert_eq!(source.sample(0, 1.0), None);
         let sample = source.sample(1, 2.5).unwrap();
         assert_eq!((sample.gpu, sample.seconds, sample.clock_mhz), (1, 2.5, Some(2100.0)));

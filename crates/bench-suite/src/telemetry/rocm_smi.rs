@@ -6,7 +6,9 @@ use std::sync::Mutex;
 
 use bench::record::Sample;
 use hip::PciAddress;
-use sys_load::{Library, Search, Versioning};
+use sys_load::{Search, Versioning};
+
+use super::Library;
 
 /// `rsmi_status_t`: 0 is success.
 type Status = u32;
@@ -75,7 +77,7 @@ impl RocmSmi {
             versioning: Versioning::FileName { otherwise: None },
         };
         // SAFETY: the names are those of AMD's library, which may be opened in any process.
-        let library = unsafe { Library::find(&search) }.map_err(|error| error.to_string())?;
+        let library = unsafe { sys_load::Library::find(&search) }.map_err(|error| error.to_string())?;
         let symbol = |name: &CStr| library.symbol(name).map(|symbol| symbol.as_ptr());
         let needed = |name: &CStr| {
             symbol(name)
@@ -121,8 +123,23 @@ impl RocmSmi {
         }
     }
 
-    /// What the library calls the device at a place on the PCI bus.
-    pub(super) fn device_at(&self, pci: PciAddress) -> Option<u32> {
+    /// In watts: what the socket takes now, else on average.
+    fn power(&self, device: u32) -> Option<f64> {
+        let now = self.functions.power.and_then(|power| {
+            let mut kind = 0;
+            // SAFETY: both are places to write to.
+            watts(|value| unsafe { power(device, value, &raw mut kind) })
+        });
+        now.or_else(|| {
+            let average = self.functions.average_power?;
+            // SAFETY: the power is a place to write to.
+            watts(|power| unsafe { average(device, 0, power) })
+        })
+    }
+}
+
+impl Library for RocmSmi {
+    fn device_at(&self, pci: PciAddress) -> Option<u32> {
         let mut count = 0;
         // SAFETY: the count is a place to write to.
         if unsafe { (self.functions.count)(&raw mut count) } != 0 {
@@ -142,15 +159,13 @@ impl RocmSmi {
         })
     }
 
-    /// The power limit in watts.
-    pub(super) fn power_limit(&self, device: u32) -> Option<f64> {
+    fn power_limit(&self, device: u32) -> Option<f64> {
         let limit = self.functions.power_limit?;
         // SAFETY: the power is a place to write to.
         watts(|power| unsafe { limit(device, 0, power) })
     }
 
-    /// Clocks, power and temperature now: what is known of them.
-    pub(super) fn now(&self, device: u32) -> Sample {
+    fn now(&self, device: u32) -> Sample {
         let mut sample = Sample { power_watts: self.power(device), ..Sample::default() };
         let Some(metrics) = self.functions.metrics else { return sample };
         let mut buffer = self.metrics.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -162,20 +177,6 @@ impl RocmSmi {
             sample.power_watts = sample.power_watts.or_else(|| buffer.number(SOCKET_POWER));
         }
         sample
-    }
-
-    /// In watts: what the socket takes now, else on average.
-    fn power(&self, device: u32) -> Option<f64> {
-        let now = self.functions.power.and_then(|power| {
-            let mut kind = 0;
-            // SAFETY: both are places to write to.
-            watts(|value| unsafe { power(device, value, &raw mut kind) })
-        });
-        now.or_else(|| {
-            let average = self.functions.average_power?;
-            // SAFETY: the power is a place to write to.
-            watts(|power| unsafe { average(device, 0, power) })
-        })
     }
 }
 
