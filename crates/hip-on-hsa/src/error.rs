@@ -57,7 +57,7 @@ impl Errors for Codes {
         let other = match kind {
             _ if !is_there => hipError_t::hipErrorNotSupported,
             Kind::Memory => hipError_t::hipErrorRuntimeMemory,
-            Kind::Share | Kind::Virtual => hipError_t::hipErrorInvalidValue,
+            Kind::Share | Kind::Virtual | Kind::Map => hipError_t::hipErrorInvalidValue,
             Kind::Attach => hipError_t::hipErrorInvalidHandle,
             Kind::Export => hipError_t::hipErrorNotSupported,
             _ => hipError_t::hipErrorRuntimeOther,

@@ -26,6 +26,7 @@ pub(crate) enum Kind {
     UserObject = 0x58,
     MemPool = 0x60,
     Physical = 0x61,
+    ExternalMemory = 0x62,
 }
 
 struct Slot<T> {

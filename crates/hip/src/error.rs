@@ -9,7 +9,7 @@ use hip_sys::rtc::hiprtcResult;
 use crate::graph::GraphError;
 use crate::ipc::IpcError;
 use crate::launch::LaunchError;
-use crate::memory::VirtualMemoryError;
+use crate::memory::{ExternalMemoryError, VirtualMemoryError};
 use crate::quirks::Quirk;
 use crate::rtc::{CompileError, Unavailable};
 use crate::uri::UriError;
@@ -242,6 +242,10 @@ pub enum Error {
     /// Addresses and memory that cannot be put together.
     #[error(transparent)]
     VirtualMemory(#[from] VirtualMemoryError),
+
+    /// A part of another driver's memory that cannot be had.
+    #[error(transparent)]
+    ExternalMemory(Box<ExternalMemoryError>),
 
     /// A handle of another process that cannot be opened.
     #[error(transparent)]

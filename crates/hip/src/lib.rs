@@ -40,6 +40,7 @@
 //! | `cuMemAddressReserve`, `cuMemCreate`, `cuMemMap`, `cuMemSetAccess` | | [`AddressRange`], [`PhysicalMemory`]; [`GrowableBuffer`] for one array |
 //! | `cuMemExportToShareableHandle`, `cuMemImportFromShareableHandle` | | [`PhysicalMemory::export`], [`PhysicalMemory::import`] |
 //! | `cudaIpcGetMemHandle`, `cudaIpcOpenMemHandle` | | [`DeviceBuffer::ipc_handle`], [`IpcMemory::open`]; [`IpcEvent`] for events |
+//! | `cudaImportExternalMemory`, `cudaExternalMemoryGetMappedBuffer` | | [`ExternalMemory`]: buffers of Vulkan's memory |
 //! | `cudaMemcpy2D`, `cudaMemcpy3D`, `cudaMemset2D`, `cudaMemset3D` | | [`DeviceRect`], [`DeviceRectMut`]: rectangles and boxes of any buffer, by [`RectLayout`] and [`Region`] |
 //! | `cudaMallocPitch`, `cudaMalloc3D` | | [`PitchedBuffer`] |
 //! | `cudaMallocHost`, `cudaHostAlloc` | `PinnedHostSlice<T>` | [`HostBuffer<T>`](HostBuffer), [`HostOptions`] |
@@ -154,10 +155,10 @@ pub use memory::Plain;
 pub use memory::{
     ALLOCATOR_VARIABLE, Access, AddressRange, Advice, Allocator, CacheLimits, Chunks, ChunksMut, CopyScope,
     DeviceAddress, DeviceBuffer, DeviceCopy, DeviceMemory, DeviceMemoryMut, DeviceRect, DeviceRectMut,
-    DeviceSlice, DeviceSliceMut, Granularity, GrowableBuffer, HostBuffer, HostOptions, Location,
-    ManagedBuffer, MappedBuffer, MemoryOwner, MemoryPool, MemoryStats, Number, Pending, PendingFuture,
-    PhysicalMemory, PitchedBuffer, PoolReuse, PoolStats, RectLayout, Region, RegisteredBuffer,
-    VirtualMemoryError,
+    DeviceSlice, DeviceSliceMut, ExternalMemory, ExternalMemoryError, Granularity, GrowableBuffer,
+    HostBuffer, HostOptions, Location, ManagedBuffer, MappedBuffer, MemoryOwner, MemoryPool, MemoryStats,
+    Number, Pending, PendingFuture, PhysicalMemory, PitchedBuffer, PoolReuse, PoolStats, RectLayout, Region,
+    RegisteredBuffer, VirtualMemoryError,
 };
 pub use module::Module;
 pub use quirks::{Effect, KNOWN_FAULTS_VARIABLE, QUIRKS, Quirk};

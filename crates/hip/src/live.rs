@@ -32,6 +32,8 @@ pub struct Live {
     pub memory_pools: usize,
     /// Reserved ranges of addresses, and physical memory to map there.
     pub virtual_memory: usize,
+    /// Imported memory of other drivers.
+    pub external_memory: usize,
 }
 
 impl Live {
@@ -52,11 +54,13 @@ impl fmt::Display for Live {
             graphs,
             memory_pools,
             virtual_memory,
+            external_memory,
         } = self;
         write!(
             f,
             "{device_allocations} device allocations, {host_allocations} host allocations, {streams} streams, \
-             {events} events, {modules} modules, {graphs} graphs, {memory_pools} memory pools, {virtual_memory} of virtual memory"
+             {events} events, {modules} modules, {graphs} graphs, {memory_pools} memory pools, {virtual_memory} of virtual memory, \
+             {external_memory} of external memory"
         )
     }
 }
@@ -73,6 +77,7 @@ pub fn live() -> Live {
         graphs: count(Kind::Graph),
         memory_pools: count(Kind::MemoryPool),
         virtual_memory: count(Kind::VirtualMemory),
+        external_memory: count(Kind::ExternalMemory),
     }
 }
 
@@ -87,9 +92,10 @@ pub(crate) enum Kind {
     Graph,
     MemoryPool,
     VirtualMemory,
+    ExternalMemory,
 }
 
-static COUNTS: [AtomicUsize; 8] = [const { AtomicUsize::new(0) }; 8];
+static COUNTS: [AtomicUsize; 9] = [const { AtomicUsize::new(0) }; 9];
 
 /// Held by a thing for as long as it counts.
 #[derive(Debug)]

@@ -90,6 +90,16 @@ pub struct Extensions {
     /// Says that the host has written memory of a device by itself, for checks that look for reads of what nobody wrote. What functions of
     /// HSA write is known without.
     pub host_wrote: Option<unsafe extern "C" fn(*const std::ffi::c_void, usize)>,
+    /// As `hsa_amd_interop_map_buffer`, of the first so many bytes of what a file descriptor stands for: kernels reach these and no
+    /// more, and the host reaches them as well. `hsa_amd_interop_unmap_buffer` ends it.
+    pub map_descriptor: Option<
+        unsafe extern "C" fn(
+            hsa_agent_t,
+            std::ffi::c_int,
+            usize,
+            *mut *mut std::ffi::c_void,
+        ) -> hsa_status_t,
+    >,
     /// Barriers of global wave sync (`ds_gws_barrier`) work in every kernel: none has to initialise them first.
     pub global_wave_sync: bool,
 }
@@ -106,6 +116,7 @@ impl Extensions {
         signal_create_guarded: None,
         host_can_access: None,
         host_wrote: None,
+        map_descriptor: None,
         global_wave_sync: false,
     };
 }

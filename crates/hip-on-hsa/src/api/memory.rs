@@ -18,6 +18,7 @@ use crate::graph::Capturing;
 use crate::memory::allocation::{
     Allocation, Origin, allocate_device, allocate_host, memory, quiesce_for_release, quiesce_users, release,
 };
+use crate::memory::external;
 use crate::object::symbols::is_managed;
 use crate::runtime::{Runtime, active};
 
@@ -92,6 +93,9 @@ fn free(pointer: *mut c_void) -> Result {
     if let Some(memory) = graph::memory_at(pointer as usize) {
         return memory.end_and_wait();
     }
+    if external::unmap(runtime, pointer as usize)? {
+        return Ok(());
+    }
     let found = memory(runtime).remove(pointer as usize, &ALLOCATED).ok_or(INVALID_VALUE)?;
     quiesce_for_release(runtime, &found);
     release(runtime, &found)?;
@@ -101,7 +105,8 @@ fn free(pointer: *mut c_void) -> Result {
     Ok(())
 }
 
-/// `hipFree`: waits until the device is idle, then frees memory of the host or of a device. Null is allowed.
+/// `hipFree`: waits until the device is idle, then frees memory of the host or of a device, or ends a buffer that was mapped on imported
+/// memory. Null is allowed.
 pub(crate) unsafe extern "C" fn hipFree(pointer: *mut c_void) -> hipError_t {
     entry(|| free(pointer))
 }

@@ -8,6 +8,7 @@ mod cu_mask;
 mod device;
 mod error;
 mod event;
+mod external;
 mod fill;
 mod graph;
 mod ipc;

@@ -20,7 +20,7 @@ const NOT_SUPPORTED: hipError_t = hipError_t::hipErrorNotSupported;
 fn kind_of(found: &Allocation, offset: usize) -> (hipMemoryType, *mut c_void) {
     let host = (found.base + offset) as *mut c_void;
     match found.origin {
-        Origin::Device | Origin::Global | Origin::Mapped | Origin::Imported => {
+        Origin::Device | Origin::Global | Origin::Mapped | Origin::Imported | Origin::External => {
             (hipMemoryType::hipMemoryTypeDevice, std::ptr::null_mut())
         }
         Origin::Managed => (hipMemoryType::hipMemoryTypeManaged, host),

@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 use hip_sys::{Builder, Extensions, Table};
 
 use super::{
-    context, copy, copy_batch, copy_param, cu_mask, device, error, event, fill, graph, ipc, ipc_event,
-    launch, launch_devices, library, limits, lookup, managed, mem_pool, memory, module, occupancy, peer,
-    per_thread, pointer, props, stream, stream_attribute, stream_value, stub, stub_launch, texture,
+    context, copy, copy_batch, copy_param, cu_mask, device, error, event, external, fill, graph, ipc,
+    ipc_event, launch, launch_devices, library, limits, lookup, managed, mem_pool, memory, module, occupancy,
+    peer, per_thread, pointer, props, stream, stream_attribute, stream_value, stub, stub_launch, texture,
     virtual_memory,
 };
 use crate::queue::hostcall;
@@ -54,6 +54,8 @@ functions! {
     event:
         hipEventCreate hipEventCreateWithFlags hipEventDestroy hipEventElapsedTime hipEventQuery hipEventRecord
         hipEventRecordWithFlags hipEventSynchronize hipStreamWaitEvent;
+    external:
+        hipDestroyExternalMemory hipExternalMemoryGetMappedBuffer hipImportExternalMemory;
     fill:
         hipMemset hipMemset2D hipMemset2DAsync hipMemset3D hipMemset3DAsync hipMemsetAsync hipMemsetD16
         hipMemsetD16Async hipMemsetD2D16 hipMemsetD2D16Async hipMemsetD2D32 hipMemsetD2D32Async hipMemsetD2D8

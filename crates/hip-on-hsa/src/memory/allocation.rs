@@ -34,6 +34,8 @@ pub(crate) enum Origin {
     Mapped,
     /// `hipIpcOpenMemHandle`.
     Imported,
+    /// `hipImportExternalMemory`.
+    External,
 }
 
 /// A range of memory that the runtime knows.

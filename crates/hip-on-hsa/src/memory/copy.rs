@@ -18,6 +18,7 @@ use crate::devices::stream::{Role, Stream};
 use crate::error::Result;
 use crate::gpu::{STAGING_BYTES, Staging};
 use crate::memory::allocation::{Use, memory};
+use crate::memory::external::is_in_reach;
 use crate::memory::rect::{Piece, Rect, Rows};
 use crate::queue::engine::CopyOp;
 use crate::queue::progress::Progress;
@@ -195,8 +196,11 @@ impl Transfer {
 /// The rectangle lies within an allocation at each end, or in memory that the program vouches for; nothing else uses it
 /// meanwhile.
 unsafe fn copy_now(runtime: &Runtime, rect: Rect, dst: Place, src: Place) -> Result {
-    let by_host = |place: Place| place.device().is_none_or(|device| device.host_near(runtime));
-    if by_host(dst) && by_host(src) {
+    let by_host = |place: Place, address| match place.device() {
+        Some(device) => device.host_near(runtime) && is_in_reach(runtime, address),
+        None => true,
+    };
+    if by_host(dst, rect.dst.start) && by_host(src, rect.src.start) {
         // SAFETY: as this function's contract; the host reaches both ends.
         unsafe { copy_on_host(rect) };
         written_by_host(runtime, rect, dst);
@@ -238,11 +242,14 @@ impl Request {
     /// Whether the host can do the copy itself at a reasonable speed.
     fn suits_host(&self) -> bool {
         let size = self.rect.bytes();
-        let end = |place: Place, limit: usize| match place {
-            Place::Device(device) => device.host_near(self.runtime) || (device.host_visible && size <= limit),
+        let end = |place: Place, address: usize, limit: usize| match place {
+            Place::Device(device) => {
+                (device.host_near(self.runtime) || (device.host_visible && size <= limit))
+                    && is_in_reach(self.runtime, address)
+            }
             _ => true,
         };
-        end(self.dst, HOST_WRITES) && end(self.src, HOST_READS)
+        end(self.dst, self.rect.dst.start, HOST_WRITES) && end(self.src, self.rect.src.start, HOST_READS)
     }
 
     /// Copies by the host once the stream is idle.

@@ -10,6 +10,7 @@ use crate::devices::stream::Stream;
 use crate::error::Result;
 use crate::gpu::{STAGING_BYTES, Staging};
 use crate::memory::allocation::{Use, memory};
+use crate::memory::external::is_in_reach;
 use crate::memory::rect::Rows;
 use crate::queue::engine::CopyOp;
 use crate::runtime::Runtime;
@@ -55,12 +56,22 @@ struct Target {
     distance: usize,
 }
 
+impl Target {
+    /// Whether the host fills the rows best.
+    fn is_near(self, runtime: &Runtime, rows: Rows) -> bool {
+        match self.device {
+            Some(device) => device.host_near(runtime) && is_in_reach(runtime, rows.start),
+            None => true,
+        }
+    }
+}
+
 /// Fills rows now, whoever has to do it.
 ///
 /// # Safety
 /// The rows lie within one allocation and nothing else uses them meanwhile.
 unsafe fn fill_now(runtime: &Runtime, target: Target, rows: Rows, pattern: Pattern) -> Result {
-    let by_host = target.device.is_none_or(|device| device.host_near(runtime));
+    let by_host = target.is_near(runtime, rows);
     for start in rows.iter() {
         if by_host {
             // SAFETY: as this function's contract; the host reaches the memory.
@@ -177,7 +188,7 @@ fn run(
     pattern: Pattern,
     wait: bool,
 ) -> Result {
-    let near = target.device.is_none_or(|device| device.host_near(runtime));
+    let near = target.is_near(runtime, rows);
     let size = rows.bytes();
     if wait || (near && size <= STAGING_BYTES && stream.query(runtime).is_ok()) {
         stream.synchronize(runtime)?;

@@ -2,6 +2,7 @@
 
 pub(crate) mod allocation;
 pub(crate) mod copy;
+pub(crate) mod external;
 pub(crate) mod fill;
 pub(crate) mod imports;
 pub(crate) mod managed;

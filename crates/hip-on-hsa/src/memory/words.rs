@@ -15,6 +15,7 @@ use crate::devices::device::Device;
 use crate::devices::stream::Stream;
 use crate::error::Result;
 use crate::memory::allocation::{Use, memory};
+use crate::memory::external::is_in_reach;
 use crate::patience::wait_until;
 use crate::runtime::Runtime;
 
@@ -44,7 +45,7 @@ impl Word {
             return Err(INVALID_VALUE);
         }
         let device = found.memory_of();
-        if device.is_some_and(|device| !device.host_visible) {
+        if device.is_some_and(|device| !device.host_visible || !is_in_reach(runtime, address)) {
             return Err(hipError_t::hipErrorNotSupported);
         }
         Ok(Self { address: found.base + offset, is_long, device })

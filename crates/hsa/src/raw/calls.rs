@@ -24,6 +24,8 @@ pub enum Kind {
     Attach,
     /// One that makes a file of memory.
     Export,
+    /// One that takes memory of another driver, or ends that.
+    Map,
     /// One about addresses and memory without addresses.
     Virtual,
     /// Any other.
@@ -418,6 +420,51 @@ impl<E: Errors> Calls<E> {
 
     fn check_ipc(self, operation: &'static str, kind: Kind, status: hsa_status_t) -> Answer<E> {
         self.check(operation, kind, self.table.has("hsa_amd_ipc_memory_create"), status)
+    }
+
+    /// `hsa_amd_interop_map_buffer`: the first bytes of the memory that a file descriptor of another driver stands for, for an agent.
+    /// The descriptor may be closed afterwards.
+    pub fn map_descriptor(self, agent: hsa_agent_t, descriptor: i32, size: usize) -> Answer<E, *mut c_void> {
+        const OPERATION: &str = "hsa_amd_interop_map_buffer";
+        let mut pointer = std::ptr::null_mut();
+        if let Some(map) = self.table.ext.map_descriptor {
+            // SAFETY: the out pointer is valid; who implements it refuses what is no memory.
+            let status = unsafe { map(agent, descriptor, size, &mut pointer) };
+            return self.check(OPERATION, Kind::Map, true, status).map(|()| pointer);
+        }
+        let (mut agents, mut there) = ([agent], 0);
+        // SAFETY: list and out pointers are valid for the call, and nobody wants the metadata; HSA refuses what is no memory.
+        let status = unsafe {
+            (self.table.hsa_amd_interop_map_buffer)(
+                1,
+                agents.as_mut_ptr(),
+                descriptor,
+                0,
+                &mut there,
+                &mut pointer,
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+            )
+        };
+        self.check(OPERATION, Kind::Map, self.table.has(OPERATION), status)?;
+        if there < size {
+            // SAFETY: the memory was just mapped, and nobody knows it.
+            unsafe { self.unmap_descriptor(pointer)? };
+            let status = hsa_status_t::HSA_STATUS_ERROR_INVALID_ARGUMENT;
+            return Err(self.refuse(OPERATION, Kind::Map, true, status));
+        }
+        Ok(pointer)
+    }
+
+    /// `hsa_amd_interop_unmap_buffer`.
+    ///
+    /// # Safety
+    /// The memory was mapped and nothing uses it any more.
+    pub unsafe fn unmap_descriptor(self, pointer: *mut c_void) -> Answer<E> {
+        const OPERATION: &str = "hsa_amd_interop_unmap_buffer";
+        // SAFETY: as this function's contract.
+        let status = unsafe { (self.table.hsa_amd_interop_unmap_buffer)(pointer) };
+        self.check(OPERATION, Kind::Map, self.table.has(OPERATION), status)
     }
 
     /// `hsa_amd_portable_export_dmabuf`: a file descriptor of the memory, and where in it the range begins.

@@ -1,17 +1,20 @@
 //! Memory behind a file descriptor: for other APIs, other processes, and back.
 //!
-//! Memory is a file of the host's memory here, not a dma-buf of a driver; whoever has the descriptor can map it.
+//! Memory is a file of the host's memory here, not a dma-buf of a driver; whoever has the descriptor can map it. The same holds of what
+//! Mesa's CPU drivers export ([`mesa`]), which is how buffers are shared with Vulkan where there is no GPU.
 
 use std::ffi::{c_int, c_void};
 use std::fs::File;
 use std::os::fd::{BorrowedFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::sync::Arc;
 
 use hsa_sys::*;
 
 use super::agent::Agent;
+use super::mesa;
 use super::pool::{Pool, attached, detached, status_of};
 use super::{S, call, machine, write};
-use crate::machine::keeps_its_size;
+use crate::machine::{Device, keeps_its_size};
 
 const INVALID: S = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
 
@@ -56,21 +59,70 @@ unsafe extern "C" fn export_flags(
     })
 }
 
-/// Whether a descriptor is one of memory: this library closes no others.
-fn is_memory(descriptor: c_int) -> bool {
-    let name = std::fs::read_link(format!("/proc/self/fd/{descriptor}"));
-    name.is_ok_and(|name| name.to_string_lossy().starts_with("/memfd:vgpu-"))
+/// How the names of this library's own files begin.
+const OWN: &str = "/memfd:vgpu-";
+
+/// What the system calls the file of a descriptor.
+fn name_of(descriptor: c_int) -> Option<String> {
+    let name = std::fs::read_link(format!("/proc/self/fd/{descriptor}")).ok()?;
+    Some(name.to_string_lossy().into_owned())
+}
+
+/// Whether a descriptor is one of this library's memory: it closes no others.
+fn is_own_memory(descriptor: c_int) -> bool {
+    descriptor >= 0 && name_of(descriptor).is_some_and(|name| name.starts_with(OWN))
 }
 
 unsafe extern "C" fn close(descriptor: c_int) -> S {
     call(|| {
-        if descriptor < 0 || !is_memory(descriptor) {
+        if !is_own_memory(descriptor) {
             return Err(S::HSA_STATUS_ERROR_RESOURCE_FREE);
         }
         // SAFETY: the descriptor is open, and its owner gives it away.
         drop(unsafe { OwnedFd::from_raw_fd(descriptor) });
         Ok(())
     })
+}
+
+/// Memory that a descriptor stands for: a file, and where in it the memory is.
+struct Behind {
+    file: File,
+    offset: u64,
+    size: u64,
+}
+
+impl Behind {
+    /// Of this library's own files all is memory; of Mesa's, what their header says. Nothing else is known to be memory.
+    fn of(descriptor: c_int) -> Result<Behind, S> {
+        let name = name_of(descriptor).ok_or(INVALID)?;
+        let (own, mesa) = (name.starts_with(OWN), name.starts_with(mesa::NAME));
+        if !own && !mesa {
+            return Err(INVALID);
+        }
+        // SAFETY: the descriptor is open, and the caller keeps it so during the call.
+        let file = unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned();
+        let file = File::from(file.map_err(|_| S::HSA_STATUS_ERROR_OUT_OF_RESOURCES)?);
+        if !keeps_its_size(&file) {
+            return Err(INVALID);
+        }
+        let length = file.metadata().map_err(|_| INVALID)?.len();
+        let (offset, size) = if own { (0, length) } else { mesa::memory_in(&file, length).ok_or(INVALID)? };
+        Ok(Behind { file, offset, size })
+    }
+
+    /// Gives the first bytes of it an address for kernels and for the host.
+    fn map(self, owner: Arc<Device>, size: u64) -> Result<u64, S> {
+        if size == 0 || size > self.size {
+            return Err(INVALID);
+        }
+        let pool = Pool::DeviceCoarse(owner);
+        let kind = pool.kind().ok_or(INVALID)?;
+        let address = machine().memory().adopt(self.file, self.offset, size, kind, pool.device());
+        let address = address.map_err(|error| status_of(&error))?;
+        machine().memory().wrote(address, size);
+        attached(address, pool, size);
+        Ok(address)
+    }
 }
 
 unsafe extern "C" fn import(
@@ -94,22 +146,9 @@ unsafe extern "C" fn import(
             owner = owner.or(agent.gpu().ok());
         }
         let owner = owner.ok_or(S::HSA_STATUS_ERROR_INVALID_AGENT)?;
-        if descriptor < 0 || !is_memory(descriptor) {
-            return Err(INVALID);
-        }
-        // SAFETY: the descriptor is open, and the caller keeps it so during the call.
-        let file = unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned();
-        let file = File::from(file.map_err(|_| S::HSA_STATUS_ERROR_OUT_OF_RESOURCES)?);
-        let length = file.metadata().map_err(|_| INVALID)?.len();
-        if !keeps_its_size(&file) {
-            return Err(INVALID);
-        }
-        let pool = Pool::DeviceCoarse(owner);
-        let kind = pool.kind().ok_or(INVALID)?;
-        let address = machine().memory().adopt(file, length, kind, pool.device());
-        let address = address.map_err(|error| status_of(&error))?;
-        machine().memory().wrote(address, length);
-        attached(address, pool, length);
+        let behind = Behind::of(descriptor)?;
+        let length = behind.size;
+        let address = behind.map(owner, length)?;
         // SAFETY: checked for null above, or asked here; the caller's pointers are valid for writes.
         unsafe {
             if !metadata_size.is_null() {
@@ -121,6 +160,24 @@ unsafe extern "C" fn import(
             write(size, length as usize)?;
             write(pointer, address as *mut c_void)
         }
+    })
+}
+
+/// The extension of the same name: as [`import`], but of the first bytes only, so that kernels reach these and no more.
+pub(super) unsafe extern "C" fn map_descriptor(
+    agent: hsa_agent_t,
+    descriptor: c_int,
+    size: usize,
+    pointer: *mut *mut c_void,
+) -> S {
+    call(|| {
+        if pointer.is_null() {
+            return Err(INVALID);
+        }
+        let owner = Agent::from_handle(agent)?.gpu()?;
+        let address = Behind::of(descriptor)?.map(owner, size as u64)?;
+        // SAFETY: checked for null above; the caller's pointer is valid for a write.
+        unsafe { write(pointer, address as *mut c_void) }
     })
 }
 

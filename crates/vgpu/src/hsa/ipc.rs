@@ -115,7 +115,7 @@ unsafe extern "C" fn attach(
         let reach = pool.reach(shared.size);
         let file = shared.open(reach)?;
         let kind = pool.kind().ok_or(INVALID)?;
-        let address = machine().memory().adopt(file, reach, kind, pool.device());
+        let address = machine().memory().adopt(file, 0, reach, kind, pool.device());
         let address = address.map_err(|error| status_of(&error))?;
         machine().memory().wrote(address, reach);
         attached(address, pool, shared.size);

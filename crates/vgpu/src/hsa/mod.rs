@@ -6,7 +6,7 @@
 //! | `agent` | agents and instruction sets |
 //! | `pool` | memory pools, allocations, locked host memory |
 //! | `pointer` | what is known of an address, callbacks for the end of its memory |
-//! | `vmem`, `ipc`, `dmabuf` | virtual memory management; memory shared among processes and APIs |
+//! | `vmem`, `ipc`, `dmabuf`, `mesa` | virtual memory management; memory shared among processes and APIs |
 //! | `copy` | copies and fills |
 //! | `fatal` | faults that no queue's creator is told of |
 //! | `signal`, `event`, `handler` | signals, waiting for them, callbacks |
@@ -30,6 +30,7 @@ mod ipc;
 mod loader;
 mod loader_amd;
 mod mask;
+mod mesa;
 mod packet;
 mod pointer;
 mod pool;
@@ -85,6 +86,7 @@ pub fn table() -> &'static Table {
             signal_create_guarded: Some(signal::create_guarded),
             host_can_access: Some(copy::host_can_access),
             host_wrote: Some(copy::host_wrote),
+            map_descriptor: Some(dmabuf::map_descriptor),
             global_wave_sync: true,
         });
         // SAFETY: each function keeps the contract of the header, from any thread; see its module.

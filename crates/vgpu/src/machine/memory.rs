@@ -90,6 +90,8 @@ pub(crate) struct Mapping {
     length: u64,
     /// The file that the pages are of, if other processes can map them.
     file: Option<Arc<File>>,
+    /// Whether the pages are a part of other code's file, which is not handed on.
+    part: bool,
 }
 
 struct Entry {
@@ -253,10 +255,12 @@ impl Memory {
         Ok(start)
     }
 
-    /// Makes pages of a file, which may be another process's memory too, an allocation of exactly `size` bytes.
+    /// Makes pages of a file from an offset, which may be another process's memory too, an allocation of exactly `size` bytes. The file
+    /// has them, and keeps its size.
     pub(crate) fn adopt(
         &self,
         file: File,
+        offset: u64,
         size: u64,
         kind: MemoryKind,
         device: Option<usize>,
@@ -266,7 +270,8 @@ impl Memory {
         }
         let (mut mapping, start) = Mapping::new(size.saturating_add(RED_ZONE), PAGE)?;
         // SAFETY: the addresses are those of the mapping just made, which nobody knows yet.
-        unsafe { map_fixed(start, size, libc::PROT_READ | libc::PROT_WRITE, Some((&file, 0))) }?;
+        unsafe { map_fixed(start, size, libc::PROT_READ | libc::PROT_WRITE, Some((&file, offset))) }?;
+        mapping.part = offset != 0;
         mapping.file = Some(Arc::new(file));
         let mut state = self.write();
         let serial = state.next_serial();
@@ -288,6 +293,9 @@ impl Memory {
             let Some(Entry { allocation, mapping: Some(mapping), .. }) = state.live.get_mut(&address) else {
                 return Err(not_allocated);
             };
+            if mapping.part {
+                return Err(not_allocated);
+            }
             if let Some(file) = &mapping.file {
                 return Ok((Arc::clone(file), allocation.clone()));
             }
@@ -650,7 +658,7 @@ impl Mapping {
             unsafe { libc::madvise(base, bytes, libc::MADV_HUGEPAGE) };
         }
         let base = base as u64;
-        Ok((Mapping { base, length, file: None }, base.next_multiple_of(align)))
+        Ok((Mapping { base, length, file: None, part: false }, base.next_multiple_of(align)))
     }
 
     /// Replaces an allocation's pages by those of a file with the same contents.

@@ -1,0 +1,318 @@
+//! Memory that another driver has allocated, such as Vulkan's.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hip_sys::{
+    hipExternalMemory_t, hipExternalMemoryBufferDesc, hipExternalMemoryDedicated,
+    hipExternalMemoryHandleDesc, hipExternalMemoryHandleType,
+};
+
+use super::{Allocation, DeviceAddress, DeviceBuffer, DeviceCopy, size_in_bytes};
+use crate::call::{call, dropped};
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::live::{Counted, Kind};
+use crate::stream::release;
+
+/// Memory that another driver has allocated and exported as a file descriptor, such as Vulkan's
+/// (`VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT`). [`buffer`](Self::buffer) makes buffers of its parts.
+///
+/// A clone is another handle of the same memory. The memory is given back (`hipDestroyExternalMemory`) when there is no handle and no buffer
+/// of it any more; the other driver's own memory object may be freed before.
+///
+/// ```no_run
+/// # use std::os::fd::OwnedFd;
+/// # fn main() -> hip::Result<()> {
+/// # let device = hip::Device::open("auto")?;
+/// # let stream = device.stream()?;
+/// # let from_vulkan: OwnedFd = unimplemented!();
+/// // `from_vulkan` is what `vkGetMemoryFdKHR` returned for memory of 4096 bytes.
+/// // SAFETY: it is, and Vulkan leaves the memory alone while `stream` uses it.
+/// let memory = unsafe { hip::ExternalMemory::import(&device, from_vulkan, 4096)? };
+/// let mut buffer = memory.buffer::<f32>(0, 1024)?;
+/// buffer.fill(&stream, 1.0)?;
+/// stream.synchronize()?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Order
+/// Nobody orders the two drivers' work but the program. What AMD's HIP has of external semaphores does nothing on Linux
+/// (`hipErrorNotSupported`), so the host does it: a fence of Vulkan's before work is given to a stream,
+/// [`Stream::synchronize`](crate::Stream::synchronize) before work is given to Vulkan. With timeline semaphores no thread of the program's own
+/// has to wait: a [host function](crate::Stream::host_function) of a stream calls `vkSignalSemaphore` or `vkWaitSemaphores`.
+#[doc(alias = "hipExternalMemory_t")]
+#[doc(alias = "hipImportExternalMemory")]
+#[doc(alias = "cudaExternalMemory_t")]
+#[doc(alias = "CUexternalMemory")]
+#[derive(Clone)]
+pub struct ExternalMemory(Arc<Inner>);
+
+struct Inner {
+    device: Device,
+    handle: Handle,
+    size: usize,
+    /// The parts that buffers have: first byte, and one past the last.
+    parts: Mutex<Vec<(usize, usize)>>,
+    counted: Option<Counted>,
+}
+
+/// What HIP knows the memory by.
+#[derive(Clone, Copy)]
+struct Handle(hipExternalMemory_t);
+
+// SAFETY: HIP's handles may be used by any thread.
+unsafe impl Send for Handle {}
+// SAFETY: HIP's functions on such a handle may be called by several threads at once.
+unsafe impl Sync for Handle {}
+
+impl Handle {
+    fn get(self) -> hipExternalMemory_t {
+        self.0
+    }
+}
+
+/// Why a part of imported memory cannot be had.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExternalMemoryError {
+    /// No bytes were to be imported.
+    #[error("memory of no bytes cannot be imported")]
+    Empty,
+
+    /// A part that goes beyond the memory.
+    #[error("{bytes} bytes at offset {offset} are outside of imported memory of {size} bytes")]
+    OutOfRange {
+        /// Where the part would begin, in bytes.
+        offset: usize,
+        /// Bytes of the part.
+        bytes: usize,
+        /// Bytes that were imported.
+        size: usize,
+    },
+
+    /// Elements that would not lie at a multiple of their alignment.
+    #[error("offset {offset} is no place for `{element}`, which lies at multiples of {align}")]
+    Misaligned {
+        /// The offset in bytes.
+        offset: usize,
+        /// The element's type.
+        element: &'static str,
+        /// What its address has to be a multiple of.
+        align: usize,
+    },
+
+    /// Another buffer has some of the bytes.
+    #[error("a buffer has bytes {start}..{end} of the imported memory")]
+    Occupied {
+        /// The first byte of that buffer.
+        start: usize,
+        /// One past its last byte.
+        end: usize,
+    },
+}
+
+impl ExternalMemory {
+    /// Takes over what a file descriptor stands for (`hipImportExternalMemory`): `bytes` bytes, as many as the other driver was asked for
+    /// (`VkMemoryAllocateInfo::allocationSize`).
+    ///
+    /// The descriptor is HIP's afterwards, and closed if there is an error. Virtual GPUs import what they have exported
+    /// themselves ([`PhysicalMemory::export`](crate::PhysicalMemory::export)) and memory of Mesa's CPU driver, lavapipe; a kernel that goes
+    /// beyond `bytes` there is a fault.
+    ///
+    /// # Errors
+    /// [`Error::ExternalMemory`] for no bytes, else [`Error::Hip`]: `hipErrorInvalidValue` from virtual GPUs if the descriptor stands for no
+    /// memory, or for less, `hipErrorOutOfMemory` from AMD's library.
+    ///
+    /// # Safety
+    /// - The descriptor stands for memory that this device reaches, of at least so many bytes: libraries do not look.
+    /// - Nothing tells the drivers' uses of the memory apart but the program. While work of this process uses a part through a buffer, the other
+    ///   driver does not write it, and while a buffer's part is written, the other driver does not use it. The same holds of other imports
+    ///   of the same memory.
+    #[doc(alias = "hipImportExternalMemory")]
+    #[doc(alias = "cudaImportExternalMemory")]
+    #[doc(alias = "cuImportExternalMemory")]
+    pub unsafe fn import(device: &Device, descriptor: OwnedFd, bytes: usize) -> Result<Self> {
+        // SAFETY: as this function's contract.
+        unsafe { Self::take(device, descriptor, bytes, 0) }
+    }
+
+    /// As [`import`](Self::import), of memory that was allocated for one buffer or image alone (`VkMemoryDedicatedAllocateInfo`).
+    ///
+    /// # Errors
+    /// As [`import`](Self::import).
+    ///
+    /// # Safety
+    /// As [`import`](Self::import).
+    #[doc(alias = "hipExternalMemoryDedicated")]
+    #[doc(alias = "cudaExternalMemoryDedicated")]
+    pub unsafe fn import_dedicated(device: &Device, descriptor: OwnedFd, bytes: usize) -> Result<Self> {
+        // SAFETY: as this function's contract.
+        unsafe { Self::take(device, descriptor, bytes, hipExternalMemoryDedicated) }
+    }
+
+    /// # Safety
+    /// As for [`import`](Self::import).
+    unsafe fn take(device: &Device, descriptor: OwnedFd, bytes: usize, flags: u32) -> Result<Self> {
+        if bytes == 0 {
+            return Err(ExternalMemoryError::Empty.into());
+        }
+        let size = size_in_bytes::<u8>(bytes)?;
+        let mut description = hipExternalMemoryHandleDesc {
+            type_: hipExternalMemoryHandleType::hipExternalMemoryHandleTypeOpaqueFd,
+            size: size as u64,
+            flags,
+            ..hipExternalMemoryHandleDesc::default()
+        };
+        description.handle.fd = descriptor.as_raw_fd();
+        let mut handle: hipExternalMemory_t = std::ptr::null_mut();
+        device.make_current()?;
+        // SAFETY: the result is a place to write to, the description is valid during the call, and the caller vouches for the memory.
+        unsafe { call!(device.table(), hipImportExternalMemory(&raw mut handle, &raw const description))? };
+        // It is HIP's from now on.
+        let _ = descriptor.into_raw_fd();
+        Ok(Self(Arc::new(Inner {
+            device: device.clone(),
+            handle: Handle(handle),
+            size,
+            parts: Mutex::default(),
+            counted: Some(Counted::new(Kind::ExternalMemory)),
+        })))
+    }
+
+    /// Bytes that were imported.
+    pub fn size(&self) -> usize {
+        self.0.size
+    }
+
+    /// The device that reaches the memory.
+    pub fn device(&self) -> &Device {
+        &self.0.device
+    }
+
+    /// A buffer of `len` elements at an offset in bytes (`hipExternalMemoryGetMappedBuffer`). The bytes are its own as long as it lives.
+    /// Its end is the end of the mapping (`hipFree`), once no stream and no graph uses it; what is in the memory stays.
+    ///
+    /// # Errors
+    /// [`Error::ExternalMemory`] if the part does not lie in the memory, is misaligned, or another buffer has some of it;
+    /// [`Error::TooLarge`] if the size does not fit into the address space, else [`Error::Hip`].
+    #[doc(alias = "hipExternalMemoryGetMappedBuffer")]
+    #[doc(alias = "cudaExternalMemoryGetMappedBuffer")]
+    #[doc(alias = "cuExternalMemoryGetMappedBuffer")]
+    pub fn buffer<T: DeviceCopy>(&self, offset: usize, len: usize) -> Result<DeviceBuffer<T>> {
+        let (device, bytes) = (self.device(), size_in_bytes::<T>(len)?);
+        let size = self.size();
+        let end = offset.checked_add(bytes).filter(|end| *end <= size);
+        let end = end.ok_or(ExternalMemoryError::OutOfRange { offset, bytes, size })?;
+        if bytes == 0 {
+            return DeviceBuffer::uninit(device, len);
+        }
+        // Imported memory begins at a page.
+        let (align, element) = (align_of::<T>(), std::any::type_name::<T>());
+        if !offset.is_multiple_of(align) {
+            return Err(ExternalMemoryError::Misaligned { offset, element, align }.into());
+        }
+        self.0.occupy(offset, end)?;
+        // It gives the part back, also if there will be no mapping.
+        let mut mapped = Mapped { memory: self.0.clone(), start: offset, address: None };
+        let description = hipExternalMemoryBufferDesc {
+            offset: offset as u64,
+            size: bytes as u64,
+            ..hipExternalMemoryBufferDesc::default()
+        };
+        let mut pointer: *mut c_void = std::ptr::null_mut();
+        let made = device.make_current().and_then(|()| {
+            // SAFETY: the result is a place to write to, the memory is there, and the description is valid during the call.
+            unsafe {
+                let handle = self.0.handle.get();
+                call!(
+                    device.table(),
+                    hipExternalMemoryGetMappedBuffer(&raw mut pointer, handle, &raw const description)
+                )
+            }
+        });
+        made?;
+        let address = DeviceAddress(pointer.expose_provenance() as u64);
+        mapped.address = Some(address);
+        Ok(DeviceBuffer::of(Allocation::foreign(device, address, bytes, mapped), len))
+    }
+}
+
+impl fmt::Debug for ExternalMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExternalMemory").field("size", &self.size()).field("device", self.device()).finish()
+    }
+}
+
+/// Handles of the same import are equal.
+impl PartialEq for ExternalMemory {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for ExternalMemory {}
+
+impl Inner {
+    fn parts(&self) -> MutexGuard<'_, Vec<(usize, usize)>> {
+        // It is consistent between any two statements that could panic.
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes bytes for a buffer, if none has any of them.
+    fn occupy(&self, start: usize, end: usize) -> Result<(), ExternalMemoryError> {
+        let mut parts = self.parts();
+        if let Some(&(start, end)) = parts.iter().find(|part| part.0 < end && start < part.1) {
+            return Err(ExternalMemoryError::Occupied { start, end });
+        }
+        parts.push((start, end));
+        Ok(())
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let (device, handle, counted) = (self.device.clone(), self.handle, self.counted.take());
+        release("external memory", move || {
+            // SAFETY: the memory was imported for this, and nothing uses it: buffers hold it.
+            let destroyed =
+                unsafe { device.release(|| call!(device.table(), hipDestroyExternalMemory(handle.get()))) };
+            dropped("external memory", destroyed);
+            drop(counted);
+        });
+    }
+}
+
+/// A part of imported memory that has an address, which ends when this is dropped.
+struct Mapped {
+    memory: Arc<Inner>,
+    start: usize,
+    address: Option<DeviceAddress>,
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        let memory = &self.memory;
+        if let Some(address) = self.address {
+            // SAFETY: the part was mapped once for this, and its allocation has waited for everything that uses it.
+            let unmapped =
+                unsafe { memory.device.release(|| call!(memory.device.table(), hipFree(address.pointer()))) };
+            let failed = unmapped.is_err();
+            dropped("part of external memory", unmapped);
+            if failed {
+                // The bytes stay taken.
+                return;
+            }
+        }
+        memory.parts().retain(|part| part.0 != self.start);
+    }
+}
+
+impl From<ExternalMemoryError> for Error {
+    fn from(error: ExternalMemoryError) -> Self {
+        Self::ExternalMemory(Box::new(error))
+    }
+}

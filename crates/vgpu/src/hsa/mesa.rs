@@ -1,0 +1,70 @@
+//! Files of memory that Mesa's CPU drivers export: Vulkan's lavapipe, and llvmpipe below it.
+//!
+//! Such a file (`VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT`) begins with a header: its length, where in it the memory begins, and which
+//! build of Mesa made it. The memory goes to the end, some bytes beyond what the program asked for. Mesa seals the length. The layout is
+//! Mesa's own and is written down nowhere; 22.3 and 25.0 have it, and what does not look like it is refused.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+
+use super::pool::PAGE;
+
+/// How the names of such files begin.
+pub(super) const NAME: &str = "/memfd:llvmpipe memory fd";
+
+/// Length, offset and the identity of the driver's build.
+const HEADER: usize = 32;
+
+/// Where in a file of so many bytes the memory begins and how many bytes it has, if the file begins as Mesa's do.
+pub(super) fn memory_in(file: &File, length: u64) -> Option<(u64, u64)> {
+    let mut header = [0; HEADER];
+    file.read_exact_at(&mut header, 0).ok()?;
+    part(&header, length)
+}
+
+fn part(header: &[u8; HEADER], length: u64) -> Option<(u64, u64)> {
+    let word = |at: usize| header[at..].first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+    let (written, offset) = (word(0)?, word(8)?);
+    // Vulkan's memory begins at a page, so that it can be mapped there.
+    let fits = offset >= HEADER as u64 && offset.is_multiple_of(PAGE as u64) && offset < length;
+    (written == length && fits).then(|| (offset, length - offset))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(length: u64, offset: u64) -> [u8; HEADER] {
+        let mut bytes = [7; HEADER];
+        bytes[..8].copy_from_slice(&length.to_le_bytes());
+        bytes[8..16].copy_from_slice(&offset.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn memory_is_behind_a_header_that_fits_its_file() {
+        // What Mesa makes of 10,000 bytes: a page for the header, which has 32 bytes and 8 more before the memory.
+        assert_eq!(part(&header(14_136, 4096), 14_136), Some((4096, 10_040)));
+        for (written, offset, length) in [
+            (14_136, 4096, 14_137),
+            (14_136, 4096, 14_135),
+            (14_136, 0, 14_136),
+            (14_136, 8, 14_136),
+            (14_136, 4097, 14_136),
+            (14_136, 16_384, 14_136),
+            (8192, 8192, 8192),
+            (u64::MAX, 4096, 14_136),
+            (14_136, u64::MAX - 4095, 14_136),
+        ] {
+            assert_eq!(part(&header(written, offset), length), None, "{written} {offset} {length}");
+        }
+    }
+
+    #[test]
+    fn files_without_a_header_are_no_memory() {
+        let file = crate::machine::memory_file(c"vgpu-test", 16).unwrap();
+        assert_eq!(memory_in(&file, 16), None);
+        let file = crate::machine::memory_file(c"vgpu-test", 8192).unwrap();
+        assert_eq!(memory_in(&file, 8192), None);
+    }
+}

@@ -1,0 +1,86 @@
+//! Work of several HIP streams and of Vulkan's queue that depends on each other, all of it enqueued before any of it runs.
+
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use hip::{DeviceBuffer, Stream};
+use vulkan_test::{Compute, Timeline};
+
+use crate::support::{SHADER, affine, both, numbers};
+
+const ROUNDS: u64 = 8;
+
+/// Raises a timeline behind what is on a stream.
+fn raise(stream: &Stream, timeline: &Arc<Timeline>, value: u64) {
+    let timeline = timeline.clone();
+    stream.host_function(move || timeline.signal(value).unwrap()).unwrap();
+}
+
+/// Has what comes on a stream wait for a timeline.
+fn hold(stream: &Stream, timeline: &Arc<Timeline>, value: u64) {
+    let timeline = timeline.clone();
+    stream.host_function(move || timeline.wait(value).unwrap()).unwrap();
+}
+
+/// Two streams write the halves of a buffer, a third joins them, Vulkan computes on it, and a fourth adds what comes out to a sum, eight times
+/// over. The host only enqueues: until it has done so, a gate holds the first kernel.
+#[test]
+fn streams_and_vulkan_s_queue_wait_for_each_other_by_timelines() {
+    let Some(both) = both() else { return };
+    let (half, len) = (1500, 3000);
+    let (from, to) = (both.shared(len), both.shared(len));
+    let compute = Compute::new(&both.vulkan, &from.vulkan, &to.vulkan, len as u32).unwrap();
+    // Each half is a buffer of its own, so that nothing but this test orders them.
+    drop(from.hip);
+    let mut halves = [0, half].map(|start| from.memory.buffer::<u32>(4 * start, half).unwrap());
+    let streams = [(); 2].map(|()| both.hip.stream().unwrap());
+    let (joined, adding) = (both.hip.stream().unwrap(), both.hip.stream().unwrap());
+    let [written, computed] = [(); 2].map(|()| Arc::new(Timeline::new(&both.vulkan).unwrap()));
+    let values = numbers(len);
+    let sources = [0, half].map(|start| DeviceBuffer::from_slice(&joined, &values[start..start + half]).unwrap());
+    let mut sum = DeviceBuffer::<u32>::zeroed(&adding, len).unwrap();
+    for stream in [&joined, &adding] {
+        stream.synchronize().unwrap();
+    }
+
+    let (open, gate) = channel::<()>();
+    let wait = move || {
+        let _ = gate.recv_timeout(Duration::from_secs(60));
+    };
+    streams[0].host_function(wait).unwrap();
+    for round in 1..=ROUNDS {
+        for ((stream, half), source) in streams.iter().zip(&mut halves).zip(&sources) {
+            if round > 1 {
+                // Vulkan has read what it is about to overwrite.
+                hold(stream, &computed, round - 1);
+            }
+            both.affine(stream, (round as u32, 17), source, half);
+            joined.wait(stream).unwrap();
+        }
+        raise(&joined, &written, round);
+        compute.submit((&written, round), (&computed, round)).unwrap();
+        hold(&adding, &computed, round);
+        let function = both.function("add");
+        let launch = function.launch(&adding).elements(len, 128).arg(len as u32).arg(&to.hip).arg(&mut sum);
+        // SAFETY: the kernel reads as many elements of one buffer as it changes of the other.
+        unsafe { launch.enqueue().unwrap() };
+        // The next round's kernels overwrite what Vulkan reads, and Vulkan what this adds.
+        for stream in &streams {
+            stream.wait(&adding).unwrap();
+        }
+    }
+    assert_eq!((written.value().unwrap(), computed.value().unwrap()), (0, 0), "nothing has run yet");
+    open.send(()).unwrap();
+
+    let found = sum.to_vec(&adding).unwrap();
+    for (index, (&value, &found)) in values.iter().zip(&found).enumerate() {
+        let expected = (1..=ROUNDS as u32)
+            .map(|round| affine(affine(value, (round, 17)), SHADER))
+            .fold(0, u32::wrapping_add);
+        assert_eq!(found, expected, "element {index}");
+    }
+    assert_eq!((written.value().unwrap(), computed.value().unwrap()), (ROUNDS, ROUNDS));
+    // The gate's stream has run everything, too, before its memory goes.
+    streams.iter().chain([&joined]).for_each(|stream| stream.synchronize().unwrap());
+}
