@@ -12,6 +12,7 @@ mod doctor;
 mod dropin;
 mod engines;
 mod hipify;
+mod images;
 mod miri;
 #[cfg(test)]
 mod packages;
@@ -94,6 +95,10 @@ enum Task {
     Bindgen(BindgenArguments),
     /// Compares crates/cudarc-on-hip with cudarc and writes docs/cudarc.md: which of its items are there
     Cudarc(cudarc::Options),
+    /// Makes what machines of a pool and containers of its jobs are set up from, out of ci/images/images.toml
+    ///
+    /// Writes the user data of cloud-init and the Dockerfiles anew. docs/fleet-images.md says more.
+    Images(images::Options),
     /// Measures something and prints the figures
     #[command(subcommand)]
     Bench(bench::Benchmark),
@@ -227,6 +232,10 @@ struct TestArguments {
     /// waves
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks", "mpi"])]
     devices: bool,
+    /// Run only the tests of memory that Vulkan and HIP share, on a virtual GPU and Mesa's Vulkan on the CPU: Debian's packages of two
+    /// versions of Mesa are fetched into the target folder
+    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks", "mpi"])]
+    vulkan: bool,
     /// Of the steps that would run, run only those with this in their names
     #[arg(long, value_name = "TEXT", conflicts_with = "suites")]
     only: Option<String>,
@@ -300,6 +309,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             related,
             mpi,
             devices,
+            vulkan,
             only,
             ..
         }) => test::test(test::Options {
@@ -313,6 +323,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             related,
             mpi,
             devices,
+            vulkan,
             only,
             rocm: sysroot::releases(&rocm)?,
             rocblas_kernels: rocm::kernels::releases(&rocblas_kernels)?,
@@ -321,6 +332,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
         Task::Rocm(options) => return rocm_run::run(&options),
         Task::Patch(options) => patch::patch(&options),
         Task::Hipify(options) => return hipify::hipify(*options),
+        Task::Images(options) => images::images(&options),
         Task::Bench(what) => bench::bench(&what),
         Task::Tune(options) => tune::tune(&options),
         Task::Cudarc(options) => cudarc::compare(&options),

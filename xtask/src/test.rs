@@ -14,6 +14,7 @@ use crate::bindgen::Inputs;
 use crate::rocm::Release;
 use crate::rocm::headers::{self, Headers};
 use crate::rocm::kernels;
+use crate::rocm::lavapipe;
 use crate::rocm::openmpi;
 use crate::rocm::rccl;
 use crate::rocm::sysroot;
@@ -76,6 +77,10 @@ const KERNEL_TEST: &str = "rocblas_kernels";
 const MPI_TESTS: &str = "package(ferrocm-rccl) and test(/^mpirun::/)";
 const MPIRUN_VARIABLE: &str = "FERROCM_TEST_MPIRUN";
 
+/// The test of memory that Vulkan and HIP share, and the virtual devices that it runs on.
+const VULKAN_TEST: &str = "vulkan";
+const VULKAN_DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
+
 /// Turns on checks of the virtual GPU, and all of them.
 const CHECK_VARIABLE: &str = "FERROCM_VGPU_CHECK";
 const ALL_CHECKS: &str = "all";
@@ -107,6 +112,8 @@ pub(crate) struct Options {
     pub(crate) mpi: bool,
     /// Run all device tests on all virtual devices, and nothing else.
     pub(crate) devices: bool,
+    /// Run the tests of memory that Vulkan and HIP share, and nothing else.
+    pub(crate) vulkan: bool,
     /// Of the steps, run only those with this in their names.
     pub(crate) only: Option<String>,
 }
@@ -209,6 +216,9 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     if options.devices {
         return VIRTUAL_DEVICES.map(|device| device_step(shared, device, DEVICE_TESTS)).into();
     }
+    if options.vulkan {
+        return vulkan_steps(shared);
+    }
     if options.template {
         return vec![Step::new("own crate in every way", || template::whole().map(|()| Outcome::Passed))];
     }
@@ -270,6 +280,9 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     }));
     steps.push(Step::new("tests on AMD's libraries", || Ok(Outcome::Skipped("only with --rocm".to_owned()))));
     steps.push(Step::new("ranks under mpirun", || Ok(Outcome::Skipped("only with --mpi".to_owned()))));
+    steps.push(Step::new("memory shared with Vulkan", || {
+        Ok(Outcome::Skipped("only with --vulkan".to_owned()))
+    }));
     steps.push(Step::new("tests under Miri", || Ok(Outcome::Skipped("only with --miri".to_owned()))));
     steps.push(Step::new("candle's kernels", || Ok(Outcome::Skipped("only with --candle".to_owned()))));
     steps.push(Step::new("candle as it is", || Ok(Outcome::Skipped("only with --engines".to_owned()))));
@@ -464,6 +477,28 @@ fn mpi_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
         execute(command)
     };
     vec![Step::new("Open MPI", fetch), Step::new("ranks under mpirun", test)]
+}
+
+/// Fetches lavapipe, and runs the tests of memory that it shares with virtual GPUs, with waves of 32 and of 64 lanes.
+fn vulkan_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
+    let mut steps = Vec::new();
+    for version in &lavapipe::VERSIONS {
+        steps.push(Step::new(format!("lavapipe of Mesa {}", version.mesa), || {
+            println!("{}", version.fetch(&sysroot::folder())?.display());
+            Ok(Outcome::Passed)
+        }));
+        steps.extend(VULKAN_DEVICES.map(|device| {
+            Step::new(format!("{device} and Vulkan of Mesa {}", version.mesa), move || {
+                // The test is the only one of that name. Of the whole workspace, as in the other steps.
+                let mut command = nextest_command(shared)?;
+                command.args(["run", "--workspace", "--features", MEASURE, "--test", VULKAN_TEST]);
+                command.args(["--no-fail-fast"]).env("FERROCM_DEVICE", device);
+                version.apply(&mut command, &sysroot::folder())?;
+                execute(command)
+            })
+        }));
+    }
+    steps
 }
 
 /// Fetches a release's rocBLAS, and runs the test that decodes its kernels.

@@ -1,8 +1,10 @@
 //! The ROCm releases that the bindings cover, and where Debian has them.
 
 pub(crate) mod additions;
+pub(crate) mod cloud_init;
 pub(crate) mod headers;
 pub(crate) mod kernels;
+pub(crate) mod lavapipe;
 pub(crate) mod openmpi;
 pub(crate) mod program;
 pub(crate) mod rccl;

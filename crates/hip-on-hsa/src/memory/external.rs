@@ -21,8 +21,7 @@ const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 /// Imported memory, as its handle knows it.
 pub(crate) struct External {
     base: usize,
-    pub(crate) size: usize,
-    pub(crate) device: &'static Device,
+    size: usize,
 }
 
 /// Handles of imported memory.
@@ -72,7 +71,7 @@ pub(crate) fn import(
     if runtime.hsa.table.ext.map_descriptor.is_none() {
         OUT_OF_REACH.store(true, Ordering::Relaxed);
     }
-    let Some(handle) = externals(runtime).insert(Arc::new(External { base, size, device })) else {
+    let Some(handle) = externals(runtime).insert(Arc::new(External { base, size })) else {
         // SAFETY: the memory was just mapped, and nobody knows it.
         unsafe { runtime.hsa.unmap_descriptor(base as *mut c_void)? };
         return Err(hipError_t::hipErrorOutOfMemory);

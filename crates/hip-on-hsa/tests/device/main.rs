@@ -1,6 +1,7 @@
 //! Tests of the table on the device that `FERROCM_DEVICE` names, one file for each subject.
 
 mod endings;
+mod external;
 mod faults;
 mod graphs;
 mod hostile;

@@ -8,6 +8,7 @@ mod allocator;
 mod arguments;
 mod asynchronous;
 mod cuda;
+mod external_memory;
 mod faults;
 mod graphs;
 mod host_memory;

@@ -150,6 +150,83 @@ fn memory_behind_a_descriptor_is_the_same_memory() {
     eprintln!("standard error is still there");
 }
 
+/// A file as Mesa's CPU drivers export memory: a header, and the memory from some page on.
+fn exported_by_mesa(name: &std::ffi::CStr, length: u64, header: [u64; 2], seals: i32) -> std::fs::File {
+    use std::os::fd::{AsRawFd as _, FromRawFd as _};
+    use std::os::unix::fs::FileExt as _;
+    let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+    // SAFETY: the name is a text; the descriptor that is returned belongs to nobody else.
+    let file = unsafe { std::fs::File::from_raw_fd(libc::memfd_create(name.as_ptr(), flags)) };
+    file.set_len(length).unwrap();
+    file.write_all_at(&header.map(u64::to_le_bytes).concat(), 0).unwrap();
+    // SAFETY: an operation on an open file, without pointers.
+    assert_eq!(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) }, 0);
+    file
+}
+
+/// The real files are those of `crates/vulkan-test`.
+#[test]
+fn memory_of_mesa_is_mapped_behind_its_header_and_to_the_byte() {
+    use std::os::fd::AsRawFd as _;
+    use std::os::unix::fs::FileExt as _;
+    let agent = gpu("gfx1030");
+    let map = vgpu::hsa::table().ext.map_descriptor.expect("the extension");
+    let attempt = |file: &std::fs::File, size: usize| {
+        let mut pointer = null_mut();
+        // SAFETY: the out pointer is valid.
+        match unsafe { map(agent, file.as_raw_fd(), size, &mut pointer) } {
+            S::HSA_STATUS_SUCCESS => Ok(pointer),
+            status => Err(status),
+        }
+    };
+    let sealed = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+    let (name, length) = (c"llvmpipe memory fd", 4096 + 10_040);
+    let file = exported_by_mesa(name, length, [length, 4096], sealed);
+    file.write_all_at(&[1, 2, 3], 4096).unwrap();
+    let pointer = attempt(&file, 10_000).unwrap();
+    assert_eq!(slice::<u8>(pointer, 10_000)[..4], [1, 2, 3, 0]);
+    slice::<u8>(pointer, 10_000)[9999] = 77;
+    let mut last = [0];
+    file.read_exact_at(&mut last, 4096 + 9999).unwrap();
+    assert_eq!(last, [77]);
+    assert_eq!(pointer_info(pointer).sizeInBytes, 10_000);
+    assert_eq!(export(pointer, 10_000), Err(INVALID_ALLOCATION), "it would be exported without its header");
+    ok!(hsa_amd_interop_unmap_buffer(pointer));
+    // HSA's own function maps all that the header says.
+    let (mut all, mut size, mut owner) = (null_mut(), 0, agent);
+    ok!(hsa_amd_interop_map_buffer(
+        1,
+        &mut owner,
+        file.as_raw_fd(),
+        0,
+        &mut size,
+        &mut all,
+        null_mut(),
+        null_mut()
+    ));
+    assert_eq!(size, 10_040);
+    ok!(hsa_amd_interop_unmap_buffer(all));
+
+    for wrong in [0, 10_041, usize::MAX] {
+        assert_eq!(attempt(&file, wrong), Err(INVALID), "{wrong} bytes");
+    }
+    for (name, header, seals) in [
+        (c"something else", [length, 4096], sealed),
+        (name, [length, 4096], libc::F_SEAL_GROW),
+        (name, [length + 1, 4096], sealed),
+        (name, [length, 40], sealed),
+    ] {
+        let file = exported_by_mesa(name, length, header, seals);
+        assert_eq!(attempt(&file, 100), Err(INVALID), "{name:?} {header:?}");
+    }
+    // SAFETY: null is refused.
+    assert_eq!(unsafe { map(agent, file.as_raw_fd(), 100, null_mut()) }, INVALID);
+    let mut pointer = null_mut();
+    // SAFETY: the out pointer is valid.
+    let of_host = unsafe { map(host(), file.as_raw_fd(), 100, &mut pointer) };
+    assert_eq!(of_host, S::HSA_STATUS_ERROR_INVALID_AGENT);
+}
+
 #[test]
 fn memory_of_another_process_is_described_with_the_size_that_was_asked_for() {
     let agent = gpu("gfx1100");

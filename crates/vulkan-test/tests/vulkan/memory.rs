@@ -103,12 +103,12 @@ fn a_kernel_that_leaves_the_imported_bytes_is_a_fault() {
     let bytes = 5_000;
     // SAFETY: the memory has more bytes than that, and Vulkan does nothing with it.
     let memory = unsafe { ExternalMemory::import(&both.hip, vulkan.export().unwrap(), bytes) }.unwrap();
-    let mut buffer = memory.buffer::<u32>(0, bytes / 4).unwrap();
+    let buffer = memory.buffer::<u32>(0, bytes / 4).unwrap();
     let write_at = both.function("write_at");
-    let mut attempt = |index: i64| {
+    let attempt = |index: i64| {
         let stream = both.hip.stream().unwrap();
         // SAFETY: an access out of bounds is an error here that harms nothing.
-        unsafe { write_at.launch(&stream).grid(1).block(64).arg(&mut buffer).arg(index).enqueue().unwrap() };
+        unsafe { write_at.launch(&stream).grid(1).block(64).arg(buffer.address()).arg(index).enqueue().unwrap() };
         stream.synchronize()
     };
     attempt(bytes as i64 / 4 - 1).unwrap();
@@ -125,7 +125,9 @@ fn what_is_no_memory_or_too_little_is_refused() {
     // SAFETY: what is refused is not used.
     let import = |descriptor: OwnedFd, bytes| unsafe { ExternalMemory::import(&both.hip, descriptor, bytes) };
     let null = || OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
-    assert!(matches!(import(null(), 0), Err(Error::ExternalMemory(error)) if *error == ExternalMemoryError::Empty));
+    assert!(
+        matches!(import(null(), 0), Err(Error::ExternalMemory(error)) if *error == ExternalMemoryError::Empty)
+    );
     let operation = "hipImportExternalMemory";
     if both.hip.backend() == Backend::Virtual {
         assert_eq!(refusal(import(null(), 4096)), Some((operation, "hipErrorInvalidValue")));

@@ -38,7 +38,8 @@ fn streams_and_vulkan_s_queue_wait_for_each_other_by_timelines() {
     let (joined, adding) = (both.hip.stream().unwrap(), both.hip.stream().unwrap());
     let [written, computed] = [(); 2].map(|()| Arc::new(Timeline::new(&both.vulkan).unwrap()));
     let values = numbers(len);
-    let sources = [0, half].map(|start| DeviceBuffer::from_slice(&joined, &values[start..start + half]).unwrap());
+    let sources =
+        [0, half].map(|start| DeviceBuffer::from_slice(&joined, &values[start..start + half]).unwrap());
     let mut sum = DeviceBuffer::<u32>::zeroed(&adding, len).unwrap();
     for stream in [&joined, &adding] {
         stream.synchronize().unwrap();

@@ -19,7 +19,8 @@ pub(crate) struct Both {
 /// Both devices; nothing, and a line that says so, where there is no Vulkan that will do.
 pub(crate) fn both() -> Option<Both> {
     let uri = std::env::var(hip::uri::DEVICE_VARIABLE).ok().filter(|uri| !uri.is_empty());
-    let hip = Device::open(uri.as_deref().unwrap_or("vgpu:gfx1100")).unwrap_or_else(|error| panic!("{error}"));
+    let hip =
+        Device::open(uri.as_deref().unwrap_or("vgpu:gfx1100")).unwrap_or_else(|error| panic!("{error}"));
     // The virtual GPU's memory is the host's, as that of Vulkan devices on the CPU is.
     let choice = match hip.backend() {
         Backend::Virtual => Choice::Cpu,

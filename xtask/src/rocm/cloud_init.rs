@@ -1,0 +1,47 @@
+//! Debian's cloud-init, without what it depends on: for the check of user data against its schema, which is plain Python.
+
+use std::path::{Path, PathBuf};
+
+use setup::debian;
+use setup::debian::tested::Tested;
+
+use super::RELEASES;
+use super::tree::{self, Packages};
+
+/// As it was tested. Ubuntu 24.04's is a little older or newer, by its updates.
+static PACKAGES: [Tested; 1] =
+    [("cloud-init", "25.1.4-1+deb13u1", "1b120a44110e7234c9cf9ccde78fb5d5ea1292c94ef0ca70d09a580f72980df3")];
+
+/// Why there is none.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("cloud-init cannot be had: {0}")]
+    Fetch(#[source] debian::Error),
+    #[error("the package of cloud-init does not hold {}", .0.display())]
+    Incomplete(PathBuf),
+}
+
+fn packages() -> Option<Packages> {
+    // The suite that this release of ROCm comes from is the one that has it.
+    let release = RELEASES.iter().find(|release| release.suite == super::Suite::Other("trixie"))?;
+    Some(Packages {
+        release,
+        title: "cloud-init".to_owned(),
+        place: "cloud-init".to_owned(),
+        size: 10_000_000,
+        packages: &[],
+        alone: &PACKAGES,
+        had: Vec::new(),
+    })
+}
+
+/// The folder of its Python packages, fetched into `folder` if it is not there.
+pub(crate) fn fetch(folder: &Path) -> Result<PathBuf, Error> {
+    let Some(packages) = packages() else { return Err(Error::Incomplete(folder.to_owned())) };
+    let complete = || packages.manifest(folder).map(|manifest| packages.differences(&manifest));
+    for line in tree::make(&packages, folder, complete).map_err(Error::Fetch)?.unwrap_or_default() {
+        eprintln!("note: not the package that was tried here: {line}");
+    }
+    let found = folder.join(&packages.place).join("usr/lib/python3/dist-packages");
+    if found.join("cloudinit/config/schemas").is_dir() { Ok(found) } else { Err(Error::Incomplete(found)) }
+}

@@ -1,0 +1,174 @@
+//! Mesa's Vulkan on the CPU, lavapipe, and the Vulkan loader, with everything that they need, down to the C library and its loader:
+//! for tests of memory that Vulkan and HIP share.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use setup::debian;
+use setup::debian::tested::Tested;
+
+use super::sysroot::{LIBRARIES, LOADER, forget_the_machine};
+use super::tree::{self, Packages};
+use super::{RELEASES, Suite};
+
+/// Makes a missing Vulkan an error of the tests.
+pub(crate) const REQUIRED_VARIABLE: &str = "FERROCM_TEST_VULKAN";
+
+/// One version of Mesa.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lavapipe {
+    /// What it is called here.
+    pub(crate) mesa: &'static str,
+    suite: Suite,
+    /// Its packages, as they were tested.
+    packages: &'static [Tested],
+    /// Bytes that it takes when unpacked, as measured and rounded up.
+    size: u64,
+}
+
+/// Those that tests run on: how Mesa lays out the files that it exports is nowhere promised.
+pub(crate) static VERSIONS: [Lavapipe; 2] = [
+    Lavapipe {
+        mesa: "22.3",
+        suite: Suite::Machine,
+        packages: &[
+            ("libvulkan1", "1.3.239.0-1", "622f28b807ba55a1f5ad1622ff83aa2c5b11fedbec074850e04c10a8f28b43d3"),
+            (
+                "mesa-vulkan-drivers",
+                "22.3.6-1+deb12u2",
+                "21f9ecf52886c88247d8ef92b635b8f670ab01fd7813c98f8200220aa138f4da",
+            ),
+        ],
+        size: 350_000_000,
+    },
+    Lavapipe {
+        mesa: "25.0",
+        suite: Suite::Other("trixie"),
+        packages: &[
+            ("libvulkan1", "1.4.309.0-1", "f47da79cd140264fe21cceb08bc87a71bc7fec05819e4a421f3f518d21101a37"),
+            (
+                "mesa-vulkan-drivers",
+                "25.0.7-2+deb13u1",
+                "caf2f7d296b7522efe74e40a74bce762a3ce84c33b53b5e54e1248ac2e0a13a5",
+            ),
+        ],
+        size: 300_000_000,
+    },
+];
+
+/// Why there is none.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("lavapipe of Mesa {mesa} cannot be had: {source}")]
+    Fetch {
+        mesa: &'static str,
+        #[source]
+        source: debian::Error,
+    },
+    #[error("the packages of Mesa {mesa} do not hold {}", missing.display())]
+    Incomplete { mesa: &'static str, missing: PathBuf },
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// The driver's library, in the tree.
+const DRIVER: &str = "libvulkan_lvp.so";
+
+impl Lavapipe {
+    fn packages(&self) -> Option<Packages> {
+        let release = RELEASES.iter().find(|release| release.suite == self.suite)?;
+        Some(Packages {
+            release,
+            title: format!("lavapipe of Mesa {}", self.mesa),
+            place: format!("lavapipe-{}", self.mesa),
+            size: self.size,
+            packages: self.packages,
+            alone: &[],
+            had: Vec::new(),
+        })
+    }
+
+    /// Where it is, fetched into `folder` if it is not there.
+    pub(crate) fn fetch(&self, folder: &Path) -> Result<PathBuf, Error> {
+        let incomplete = |missing: &Path| Error::Incomplete { mesa: self.mesa, missing: missing.to_owned() };
+        let packages = self.packages().ok_or_else(|| incomplete(folder))?;
+        let complete = || packages.manifest(folder).map(|manifest| packages.differences(&manifest));
+        let made = tree::make(&packages, folder, complete);
+        let made = made.map_err(|source| Error::Fetch { mesa: self.mesa, source })?;
+        for line in made.unwrap_or_default() {
+            eprintln!("note: not the package that was tried here: {line}");
+        }
+        let tree = folder.join(&packages.place);
+        let needed = [DRIVER, "libvulkan.so.1", LOADER].map(|name| tree.join(LIBRARIES).join(name));
+        match needed.iter().find(|file| !file.exists()) {
+            Some(missing) => Err(incomplete(missing)),
+            None => Ok(tree),
+        }
+    }
+
+    /// Makes a nextest command run test programs on it: by its own loader, with its libraries, and with no other Vulkan driver.
+    pub(crate) fn apply(&self, command: &mut Command, folder: &Path) -> Result<(), Error> {
+        let tree = self.fetch(folder)?;
+        let (driver, configuration) = (tree.join("lavapipe.json"), tree.join("cargo.toml"));
+        for (path, text) in [(&driver, driver_file(&tree)), (&configuration, runner(&tree))] {
+            fs::write(path, text).map_err(|source| Error::Write { path: path.clone(), source })?;
+        }
+        command.arg("--config").arg(configuration);
+        forget_the_machine(command);
+        // The second is what loaders before 1.3.207 read.
+        for variable in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"] {
+            command.env(variable, &driver);
+        }
+        command.env(REQUIRED_VARIABLE, "1").env("VK_LOADER_LAYERS_DISABLE", "~all~");
+        Ok(())
+    }
+}
+
+/// What tells the Vulkan loader of the driver.
+fn driver_file(tree: &Path) -> String {
+    let library = tree.join(LIBRARIES).join(DRIVER);
+    let library = serde_json::Value::from(library.to_string_lossy());
+    format!("{{\"file_format_version\": \"1.0.0\", \"ICD\": {{\"library_path\": {library}, \"api_version\": \"1.2.0\"}}}}\n")
+}
+
+/// A configuration for cargo that runs programs on the tree's libraries.
+fn runner(tree: &Path) -> String {
+    let text = |path: PathBuf| serde_json::Value::from(path.to_string_lossy()).to_string();
+    let libraries = tree.join(LIBRARIES);
+    format!(
+        "# Made by `cargo xtask`.\n[target.x86_64-unknown-linux-gnu]\n\
+         runner = [{}, \"--inhibit-cache\", \"--library-path\", {}]\n",
+        text(libraries.join(LOADER)),
+        text(libraries)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_version_has_its_packages_and_its_own_place() {
+        for version in &VERSIONS {
+            let packages = version.packages().expect("a release of that suite");
+            assert_eq!(packages.place, format!("lavapipe-{}", version.mesa));
+            assert!(version.packages.is_sorted_by(|a, b| a.0 < b.0));
+            assert!(version.packages.iter().all(|(_, _, hash)| hash.len() == 64));
+        }
+        assert_ne!(VERSIONS[0].mesa, VERSIONS[1].mesa);
+    }
+
+    #[test]
+    fn the_driver_s_file_is_json_and_names_the_library_in_the_tree() {
+        let file: serde_json::Value = serde_json::from_str(&driver_file(Path::new("/a \"b\""))).expect("JSON");
+        assert_eq!(file["ICD"]["library_path"], format!("/a \"b\"/{LIBRARIES}/{DRIVER}"));
+        let runner = runner(Path::new("/a b"));
+        assert!(runner.contains(&format!("\"--library-path\", \"/a b/{LIBRARIES}\"]")), "{runner}");
+    }
+}
