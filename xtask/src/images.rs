@@ -48,7 +48,10 @@ pub(crate) fn images(options: &Options) -> Result<()> {
     if options.check {
         let differing = fleet_images::differences(project)?;
         if !differing.is_empty() {
-            bail!("not as ci/images/images.toml makes them: {}; run `cargo xtask images`", differing.join(", "));
+            bail!(
+                "not as ci/images/images.toml makes them: {}; run `cargo xtask images`",
+                differing.join(", ")
+            );
         }
         println!("All files are as ci/images/images.toml makes them.");
     } else {
@@ -111,8 +114,11 @@ fn check_tools(project: &Path) -> Result<()> {
     let made = fleet_images::files(project)?;
     let mut hadolint = Command::new(programs.join("hadolint"));
     hadolint.arg("--config").arg(project.join("ci/images/hadolint.yaml"));
-    let dockerfiles: Vec<_> =
-        made.iter().filter(|made| made.path.ends_with("Dockerfile")).map(|made| project.join(made.path)).collect();
+    let dockerfiles: Vec<_> = made
+        .iter()
+        .filter(|made| made.path.ends_with("Dockerfile"))
+        .map(|made| project.join(made.path))
+        .collect();
     run::run(hadolint.args(&dockerfiles))?;
     println!("hadolint: {} Dockerfiles", dockerfiles.len());
 
@@ -161,7 +167,9 @@ mod tests {
     #[test]
     fn all_scripts_are_looked_at() {
         let found = scripts(tools::workspace()).unwrap();
-        for name in [".ci/run", "ci/images/runners/common.sh", "ci/images/keys/fetch.sh", "ci/debug/diagnose.sh"] {
+        for name in
+            [".ci/run", "ci/images/runners/common.sh", "ci/images/keys/fetch.sh", "ci/debug/diagnose.sh"]
+        {
             assert!(found.contains(&tools::workspace().join(name)), "{name}");
         }
     }

@@ -10,11 +10,13 @@ for tool in curl gpg; do
 done
 
 # The fingerprint of the first primary key in a file; subkeys have lines of their own behind it.
-primary() { gpg --batch --no-options --show-keys --with-colons "$1" | awk -F: '$1 == "fpr" { print $10; exit }'; }
+primary() { gpg --homedir "$home" --batch --no-options --show-keys --with-colons "$1" | awk -F: '$1 == "fpr" { print $10; exit }'; }
 
 mkdir -p "$folder"
 new="$file.new"
-trap 'rm -f "$new"' EXIT
+# gpg wants a folder of its own even to look at a file.
+home="$(mktemp -d)"
+trap 'rm -rf "$new" "$home"' EXIT
 if [ -f "$file" ]; then
     cp "$file" "$new"
 else

@@ -3,6 +3,9 @@
 use crate::Table;
 use crate::table::key_file;
 
+/// The number of the user that runs jobs: 1000 is somebody else in Ubuntu's image.
+const USER: u32 = 1001;
+
 const MADE: &str = "# Made by `cargo xtask images` from ci/images/images.toml.\n";
 
 /// The step that installs packages, and leaves no lists behind.
@@ -24,9 +27,9 @@ pub(crate) fn build(table: &Table, rust: &str) -> String {
          ENV DEBIAN_FRONTEND=noninteractive CARGO_INCREMENTAL=0\n\
          SHELL [\"/bin/bash\", \"-o\", \"pipefail\", \"-c\"]\n\
          {install}\
-         RUN rustup component add clippy rustfmt\n\
-         RUN useradd --create-home --uid 1000 {user}\n\
-         USER {user}\n\
+         RUN rustup component add clippy rustfmt \\\n    && useradd --create-home --uid {USER} {user} \\\n    \
+         && install --directory --owner={user} /home/{user}/project\n\
+         USER {USER}\n\
          WORKDIR /home/{user}/project\n\
          # The device compiler and the tools of the tests, so that containers begin with them.\n\
          COPY --chown={user} . .\n\
@@ -41,39 +44,35 @@ pub(crate) fn test(table: &Table) -> String {
     let (image, version) = &table.test_image;
     let mut out = format!(
         "{MADE}# Runs on a GPU what the build image has built. Keys come from `cargo xtask images --fetch-keys`:\n\
-         #   docker build --file ci/images/test/Dockerfile --build-context keys=target/images/keys .\n\
+         #   docker build --file ci/images/test/Dockerfile target/images\n\
          #   docker run --device /dev/kfd --device /dev/dri --group-add video --group-add render …\n\
          FROM {image}:{version}\n\
          ENV DEBIAN_FRONTEND=noninteractive\n\
          SHELL [\"/bin/bash\", \"-o\", \"pipefail\", \"-c\"]\n"
     );
     for key in table.keys_on("test") {
-        out += &format!("COPY --from=keys {}.asc {}\n", key.name, key_file(&key.name));
+        out += &format!("COPY keys/{}.asc {}\n", key.name, key_file(&key.name));
     }
     // Before there are certificates, sources that need them cannot be read.
     out += &install(&["ca-certificates".to_owned()]);
+    // One step: a file for each source, and for what of it is preferred.
+    let mut files = Vec::new();
     for source in table.sources_on("test") {
-        let lines = |text: &str| {
-            text.lines().map(|line| format!("'{line}'")).collect::<Vec<_>>().join(" \\\n        ")
-        };
-        let stanza = lines(&source.stanza(&table.test_codename));
-        out += &format!(
-            "RUN printf '%s\\n' \\\n        {stanza} \\\n    > /etc/apt/sources.list.d/{}.sources\n",
-            source.name
-        );
-        if let Some(preferences) = source.preferences() {
-            let preferences = lines(&preferences);
-            out += &format!(
-                "RUN printf '%s\\n' \\\n        {preferences} \\\n    > /etc/apt/preferences.d/{}\n",
-                source.name
-            );
-        }
+        let stanza = source.stanza(&table.test_codename);
+        files.push((format!("sources.list.d/{}.sources", source.name), stanza));
+        files.extend(source.preferences().map(|text| (format!("preferences.d/{}", source.name), text)));
     }
-    out += &install(&table.test_packages);
-    // The groups exist with the machine's numbers only there; `--group-add` names them.
+    let written = files.iter().map(|(path, text)| {
+        let lines: String = text.lines().map(|line| format!("        '{line}' \\\n")).collect();
+        format!("printf '%s\\n' \\\n{lines}        > /etc/apt/{path}")
+    });
+    out += &format!("RUN {}\n", written.collect::<Vec<_>>().join(" \\\n    && "));
+    out += install(&table.test_packages).trim_end();
+    // The groups have the machine's numbers only there; `--group-add` names them.
     out += &format!(
-        "RUN groupadd --force render \\\n    && useradd --create-home --groups video,render {user}\n\
-         USER {user}\n\
+        " \\\n    && groupadd --force render \\\n    \
+         && useradd --create-home --uid {USER} --groups video,render {user}\n\
+         USER {USER}\n\
          WORKDIR /home/{user}\n\
          CMD [\"rocminfo\"]\n",
         user = table.user

@@ -80,7 +80,10 @@ impl Keys {
 
 /// The fingerprint of the first primary key in a file.
 fn fingerprint(path: &Path) -> Result<Option<String>> {
+    // It wants a folder of its own even to look at a file.
+    let home = tempfile::tempdir().map_err(|source| Error::File { path: std::env::temp_dir(), source })?;
     let mut command = Command::new("gpg");
+    command.arg("--homedir").arg(home.path());
     command.args(["--batch", "--no-options", "--show-keys", "--with-colons"]).arg(path);
     let listing = run::capture(&mut command)?;
     let line = listing.lines().find(|line| line.starts_with("fpr:"));

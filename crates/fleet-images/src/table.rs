@@ -282,8 +282,8 @@ mod tests {
             ("[rocm]", "[rock]", "rock: nobody knows"),
             ("key = \"rocm\"", "key = \"rocks\"", "source 2.key: there is no key \"rocks\""),
             (
-                "{driver}",
-                "{drover}",
+                "amdgpu/{driver}",
+                "amdgpu/{drover}",
                 "source 2.uri: https://repo.radeon.com/amdgpu/{drover}/ubuntu has braces",
             ),
             ("on = [\"machine\"]", "on = [\"moon\"]", "source 1.on: moon is neither"),

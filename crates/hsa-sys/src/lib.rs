@@ -93,12 +93,7 @@ pub struct Extensions {
     /// As `hsa_amd_interop_map_buffer`, of the first so many bytes of what a file descriptor stands for: kernels reach these and no
     /// more, and the host reaches them as well. `hsa_amd_interop_unmap_buffer` ends it.
     pub map_descriptor: Option<
-        unsafe extern "C" fn(
-            hsa_agent_t,
-            std::ffi::c_int,
-            usize,
-            *mut *mut std::ffi::c_void,
-        ) -> hsa_status_t,
+        unsafe extern "C" fn(hsa_agent_t, std::ffi::c_int, usize, *mut *mut std::ffi::c_void) -> hsa_status_t,
     >,
     /// Barriers of global wave sync (`ds_gws_barrier`) work in every kernel: none has to initialise them first.
     pub global_wave_sync: bool,

@@ -134,7 +134,9 @@ impl Lavapipe {
 fn driver_file(tree: &Path) -> String {
     let library = tree.join(LIBRARIES).join(DRIVER);
     let library = serde_json::Value::from(library.to_string_lossy());
-    format!("{{\"file_format_version\": \"1.0.0\", \"ICD\": {{\"library_path\": {library}, \"api_version\": \"1.2.0\"}}}}\n")
+    format!(
+        "{{\"file_format_version\": \"1.0.0\", \"ICD\": {{\"library_path\": {library}, \"api_version\": \"1.2.0\"}}}}\n"
+    )
 }
 
 /// A configuration for cargo that runs programs on the tree's libraries.
@@ -166,7 +168,8 @@ mod tests {
 
     #[test]
     fn the_driver_s_file_is_json_and_names_the_library_in_the_tree() {
-        let file: serde_json::Value = serde_json::from_str(&driver_file(Path::new("/a \"b\""))).expect("JSON");
+        let file: serde_json::Value =
+            serde_json::from_str(&driver_file(Path::new("/a \"b\""))).expect("JSON");
         assert_eq!(file["ICD"]["library_path"], format!("/a \"b\"/{LIBRARIES}/{DRIVER}"));
         let runner = runner(Path::new("/a b"));
         assert!(runner.contains(&format!("\"--library-path\", \"/a b/{LIBRARIES}\"]")), "{runner}");

@@ -67,7 +67,9 @@ fn a_kernel_that_leaves_imported_memory_is_a_fault() {
     let attempt = |index: i64| {
         let stream = device.stream().unwrap();
         // SAFETY: an access out of bounds is an error here that harms nothing.
-        unsafe { write_at.launch(&stream).grid(1).block(64).arg(buffer.address()).arg(index).enqueue().unwrap() };
+        unsafe {
+            write_at.launch(&stream).grid(1).block(64).arg(buffer.address()).arg(index).enqueue().unwrap()
+        };
         stream.synchronize()
     };
     attempt(1499).unwrap();

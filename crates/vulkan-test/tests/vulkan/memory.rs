@@ -108,7 +108,9 @@ fn a_kernel_that_leaves_the_imported_bytes_is_a_fault() {
     let attempt = |index: i64| {
         let stream = both.hip.stream().unwrap();
         // SAFETY: an access out of bounds is an error here that harms nothing.
-        unsafe { write_at.launch(&stream).grid(1).block(64).arg(buffer.address()).arg(index).enqueue().unwrap() };
+        unsafe {
+            write_at.launch(&stream).grid(1).block(64).arg(buffer.address()).arg(index).enqueue().unwrap()
+        };
         stream.synchronize()
     };
     attempt(bytes as i64 / 4 - 1).unwrap();

@@ -1,0 +1,9 @@
+//! The scripts of `ci/images` and `ci/debug`, run as they are, with programs in `PATH` that stand in for those of a machine: each writes down
+//! how it was called.
+
+mod debug;
+mod docker;
+mod keys;
+mod runners;
+mod stage;
+mod steps;
