@@ -22,6 +22,7 @@
 //! | `cudaStreamCreateWithPriority` | | [`Device::stream_with`], [`StreamOptions`] |
 //! | `cudaStreamPerThread` | `CudaContext::per_thread_stream` | [`Device::thread_stream`] |
 //! | `cudaLaunchHostFunc` | | [`Stream::host_function`] |
+//! | `cuStreamWaitValue64` | | [`Stream::wait_signal`]: for a number that the host raises |
 //! | `cudaStreamSynchronize` | `CudaStream::synchronize` | [`Stream::synchronize`] |
 //! | | | [`Stream::completion`], [`Event::completion`], `.await` on a [`Pending`]: futures for any executor |
 //! | `cudaStreamWaitEvent` | `CudaStream::wait` | [`Stream::wait`], for events and streams; buffers order streams by themselves |
@@ -164,5 +165,7 @@ pub use module::Module;
 pub use quirks::{Effect, KNOWN_FAULTS_VARIABLE, QUIRKS, Quirk};
 #[doc(inline)]
 pub use report::{Checks, CounterFormat, Counters, Fault, FaultKind};
-pub use stream::{Awaited, COUNTED_KERNELS, Stream, StreamOptions, StreamPriorities, host_function_failures};
+pub use stream::{
+    Awaited, COUNTED_KERNELS, HostSignal, Stream, StreamOptions, StreamPriorities, host_function_failures,
+};
 pub use uri::{DeviceUri, UriError};

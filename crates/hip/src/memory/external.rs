@@ -40,10 +40,11 @@ use crate::stream::release;
 /// ```
 ///
 /// # Order
-/// Nobody orders the two drivers' work but the program. What AMD's HIP has of external semaphores does nothing on Linux
-/// (`hipErrorNotSupported`), so the host does it: a fence of Vulkan's before work is given to a stream,
-/// [`Stream::synchronize`](crate::Stream::synchronize) before work is given to Vulkan. With timeline semaphores no thread of the program's own
-/// has to wait: a [host function](crate::Stream::host_function) of a stream calls `vkSignalSemaphore` or `vkWaitSemaphores`.
+/// Nobody orders the two drivers' work but the program. AMD's HIP imports no semaphores on Linux (`hipImportExternalSemaphore` is
+/// `hipErrorNotSupported`), so the host does it: a fence of Vulkan's before work is given to a stream,
+/// [`Stream::synchronize`](crate::Stream::synchronize) before work is given to Vulkan. With timeline semaphores, both can be given all of their
+/// work at once: a [host function](crate::Stream::host_function) of a stream calls `vkSignalSemaphore`, and a thread of the program's
+/// that has waited by `vkWaitSemaphores` raises a [`HostSignal`](crate::HostSignal), which a stream waits for.
 #[doc(alias = "hipExternalMemory_t")]
 #[doc(alias = "hipImportExternalMemory")]
 #[doc(alias = "cudaExternalMemory_t")]

@@ -5,6 +5,7 @@ mod host_function;
 mod interop;
 mod options;
 mod point;
+mod signal;
 mod thread_stream;
 #[cfg(test)]
 mod unfinished;
@@ -31,6 +32,7 @@ pub(crate) use fault::Queue;
 pub(crate) use host_function::{in_host_function, release, run as run_host_function};
 use point::PointEvents;
 pub(crate) use point::{Before, Point};
+pub use signal::HostSignal;
 pub(crate) use thread_stream::of_this_thread;
 pub use wait::Awaited;
 

@@ -188,3 +188,43 @@ fn streams_wait_for_events_and_streams_of_other_devices() {
     assert_eq!(order.load(Ordering::SeqCst), 2);
     assert!(matches!(event.record(&streams[1]), Err(Error::OtherDevice { .. })));
 }
+
+#[test]
+fn a_stream_waits_until_the_host_has_raised_a_number_so_far() {
+    let device = common::device();
+    let signal = match hip::HostSignal::new(&device) {
+        Err(Error::Unsupported { .. }) => {
+            eprintln!("skipped: streams of {device} do not wait for memory");
+            return;
+        }
+        made => made.unwrap(),
+    };
+    let (first, second) = (device.stream().unwrap(), device.stream().unwrap());
+    let mut buffers = [(); 2].map(|()| DeviceBuffer::<u32>::zeroed(&first, 64).unwrap());
+    first.synchronize().unwrap();
+    first.wait_signal(&signal, 5).unwrap();
+    second.wait_signal(&signal, 7).unwrap();
+    for (buffer, stream) in buffers.iter_mut().zip([&first, &second]) {
+        buffer.fill(stream, 3).unwrap();
+    }
+    signal.raise(4);
+    std::thread::sleep(Duration::from_millis(20));
+    assert!(!first.is_done().unwrap() && !second.is_done().unwrap());
+    signal.raise(6);
+    first.synchronize().unwrap();
+    assert!(!second.is_done().unwrap());
+    signal.raise(2);
+    assert_eq!(signal.value(), 6, "it is not lowered");
+    second.wait_signal(&signal, 1).unwrap();
+    // Without its last handle nobody could raise it: what waited for it goes on.
+    let clone = signal.clone();
+    drop(signal);
+    std::thread::sleep(Duration::from_millis(20));
+    assert!(!second.is_done().unwrap());
+    drop(clone);
+    second.synchronize().unwrap();
+    for buffer in &buffers {
+        assert_eq!(buffer.to_vec(&first).unwrap(), [3; 64]);
+    }
+    assert_eq!(hip::drop_failures(), 0);
+}

@@ -1,10 +1,8 @@
 //! Work of several HIP streams and of Vulkan's queue that depends on each other, all of it enqueued before any of it runs.
 
 use std::sync::Arc;
-use std::sync::mpsc::channel;
-use std::time::Duration;
 
-use hip::{DeviceBuffer, Stream};
+use hip::{DeviceBuffer, HostSignal, Stream};
 use vulkan_test::{Compute, Timeline};
 
 use crate::support::{SHADER, affine, both, numbers};
@@ -17,14 +15,8 @@ fn raise(stream: &Stream, timeline: &Arc<Timeline>, value: u64) {
     stream.host_function(move || timeline.signal(value).unwrap()).unwrap();
 }
 
-/// Has what comes on a stream wait for a timeline.
-fn hold(stream: &Stream, timeline: &Arc<Timeline>, value: u64) {
-    let timeline = timeline.clone();
-    stream.host_function(move || timeline.wait(value).unwrap()).unwrap();
-}
-
 /// Two streams write the halves of a buffer, a third joins them, Vulkan computes on it, and a fourth adds what comes out to a sum, eight times
-/// over. The host only enqueues: until it has done so, a gate holds the first kernel.
+/// over. The host only enqueues: until it has done so, a gate holds the first kernels. One thread tells HIP how far Vulkan is.
 #[test]
 fn streams_and_vulkan_s_queue_wait_for_each_other_by_timelines() {
     let Some(both) = both() else { return };
@@ -37,6 +29,7 @@ fn streams_and_vulkan_s_queue_wait_for_each_other_by_timelines() {
     let streams = [(); 2].map(|()| both.hip.stream().unwrap());
     let (joined, adding) = (both.hip.stream().unwrap(), both.hip.stream().unwrap());
     let [written, computed] = [(); 2].map(|()| Arc::new(Timeline::new(&both.vulkan).unwrap()));
+    let (gate, is_computed) = (HostSignal::new(&both.hip).unwrap(), HostSignal::new(&both.hip).unwrap());
     let values = numbers(len);
     let sources =
         [0, half].map(|start| DeviceBuffer::from_slice(&joined, &values[start..start + half]).unwrap());
@@ -45,23 +38,30 @@ fn streams_and_vulkan_s_queue_wait_for_each_other_by_timelines() {
         stream.synchronize().unwrap();
     }
 
-    let (open, gate) = channel::<()>();
-    let wait = move || {
-        let _ = gate.recv_timeout(Duration::from_secs(60));
+    let teller = {
+        let (computed, is_computed) = (computed.clone(), is_computed.clone());
+        std::thread::spawn(move || {
+            for round in 1..=ROUNDS {
+                computed.wait(round).unwrap();
+                is_computed.raise(round);
+            }
+        })
     };
-    streams[0].host_function(wait).unwrap();
+    for stream in &streams {
+        stream.wait_signal(&gate, 1).unwrap();
+    }
     for round in 1..=ROUNDS {
         for ((stream, half), source) in streams.iter().zip(&mut halves).zip(&sources) {
             if round > 1 {
                 // Vulkan has read what it is about to overwrite.
-                hold(stream, &computed, round - 1);
+                stream.wait_signal(&is_computed, round - 1).unwrap();
             }
             both.affine(stream, (round as u32, 17), source, half);
             joined.wait(stream).unwrap();
         }
         raise(&joined, &written, round);
         compute.submit((&written, round), (&computed, round)).unwrap();
-        hold(&adding, &computed, round);
+        adding.wait_signal(&is_computed, round).unwrap();
         let function = both.function("add");
         let launch = function.launch(&adding).elements(len, 128).arg(len as u32).arg(&to.hip).arg(&mut sum);
         // SAFETY: the kernel reads as many elements of one buffer as it changes of the other.
@@ -72,7 +72,7 @@ fn streams_and_vulkan_s_queue_wait_for_each_other_by_timelines() {
         }
     }
     assert_eq!((written.value().unwrap(), computed.value().unwrap()), (0, 0), "nothing has run yet");
-    open.send(()).unwrap();
+    gate.raise(1);
 
     let found = sum.to_vec(&adding).unwrap();
     for (index, (&value, &found)) in values.iter().zip(&found).enumerate() {
@@ -82,6 +82,7 @@ fn streams_and_vulkan_s_queue_wait_for_each_other_by_timelines() {
         assert_eq!(found, expected, "element {index}");
     }
     assert_eq!((written.value().unwrap(), computed.value().unwrap()), (ROUNDS, ROUNDS));
-    // The gate's stream has run everything, too, before its memory goes.
+    teller.join().unwrap();
+    // Every stream has run everything before its memory goes.
     streams.iter().chain([&joined]).for_each(|stream| stream.synchronize().unwrap());
 }
