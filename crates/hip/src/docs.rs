@@ -17,6 +17,7 @@
 /// [page-cuda]: https://github.com/ferrocm/ferrocm/blob/main/docs/hip.md#cuda-sources
 /// [page-hip]: https://github.com/ferrocm/ferrocm/blob/main/docs/hip.md
 /// [page-own-crate]: https://github.com/ferrocm/ferrocm/blob/main/docs/own-crate.md
+/// [page-vulkan]: https://github.com/ferrocm/ferrocm/blob/main/docs/vulkan.md
 #[doc = ""]
 #[doc = include_str!("../docs/guide.md")]
 pub mod guide {}

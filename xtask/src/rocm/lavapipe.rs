@@ -41,7 +41,7 @@ pub(crate) static VERSIONS: [Lavapipe; 2] = [
                 "21f9ecf52886c88247d8ef92b635b8f670ab01fd7813c98f8200220aa138f4da",
             ),
         ],
-        size: 350_000_000,
+        size: 300_000_000,
     },
     Lavapipe {
         mesa: "25.0",
@@ -54,7 +54,7 @@ pub(crate) static VERSIONS: [Lavapipe; 2] = [
                 "caf2f7d296b7522efe74e40a74bce762a3ce84c33b53b5e54e1248ac2e0a13a5",
             ),
         ],
-        size: 300_000_000,
+        size: 280_000_000,
     },
 ];
 

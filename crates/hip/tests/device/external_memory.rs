@@ -113,3 +113,30 @@ fn parts_that_cannot_be_had_are_refused_by_name() {
     assert!(memory.buffer::<u64>(end, 0).unwrap().is_empty());
     assert_eq!(hip::drop_failures(), 0);
 }
+
+/// What the documentation of `ExternalMemory` says of AMD's library on Linux, and this project's does the same.
+#[test]
+fn semaphores_of_other_drivers_are_not_imported() {
+    use hip::hip_sys::{
+        hipError_t, hipExternalSemaphore_t, hipExternalSemaphoreHandleDesc, hipExternalSemaphoreHandleType,
+    };
+    use std::os::fd::AsRawFd as _;
+    let device = common::device();
+    device.make_current().unwrap();
+    let (reader, _writer) = std::io::pipe().unwrap();
+    for kind in [
+        hipExternalSemaphoreHandleType::hipExternalSemaphoreHandleTypeOpaqueFd,
+        hipExternalSemaphoreHandleType::hipExternalSemaphoreHandleTypeTimelineSemaphoreFd,
+    ] {
+        let mut description = hipExternalSemaphoreHandleDesc { type_: kind, ..Default::default() };
+        description.handle.fd = reader.as_raw_fd();
+        let mut semaphore: hipExternalSemaphore_t = std::ptr::null_mut();
+        // SAFETY: the result is a place to write to, and the description is valid during the call.
+        let code = unsafe {
+            (device.table().hipImportExternalSemaphore)(&raw mut semaphore, &raw const description)
+        };
+        // AMD's library does not know the second.
+        let refused = [hipError_t::hipErrorNotSupported, hipError_t::hipErrorInvalidValue];
+        assert!(refused.contains(&code) && semaphore.is_null(), "{kind:?}: {code:?}");
+    }
+}

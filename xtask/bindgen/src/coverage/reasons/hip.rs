@@ -75,8 +75,9 @@ pub(super) static TOPICS: &[Topic] = &[
     ),
     topic(
         "stream memory operations",
-        "waiting for and writing words of memory in a stream's order: not wrapped yet",
-        &["hipStreamBatchMemOp", "hipStreamWaitValue*", "hipStreamWriteValue*"],
+        "`hip::Stream::wait_signal` waits for a number that the host raises, by `hipStreamWaitValue64`; other words of memory, and writing \
+         them, are not wrapped",
+        &["hipStreamBatchMemOp", "hipStreamWaitValue32", "hipStreamWriteValue*"],
     ),
     topic(
         "graphs",
@@ -121,11 +122,12 @@ pub(super) static TOPICS: &[Topic] = &[
     ),
     topic(
         "external resources",
-        "not planned: memory and semaphores of Vulkan, Direct3D and other drivers",
+        "`hip::ExternalMemory` has buffers of Vulkan's memory; AMD's library has no external semaphores on Linux \
+         (`hipErrorNotSupported`), and images are not planned",
         &[
-            "hipDestroyExternal*",
-            "hipExternalMemory*",
-            "hipImportExternal*",
+            "hipDestroyExternalSemaphore",
+            "hipExternalMemoryGetMappedMipmappedArray",
+            "hipImportExternalSemaphore",
             "hipSignalExternalSemaphoresAsync",
             "hipWaitExternalSemaphoresAsync",
         ],
@@ -254,7 +256,6 @@ pub(super) static TOPICS: &[Topic] = &[
             "hipPointerSetAttribute",
         ],
     ),
-    topic("fine-grained memory", "device memory with flags: not wrapped yet", &["hipExtMallocWithFlags"]),
     topic(
         "module, other ways",
         "`hip::Module::load` and `load_file` take every form that code comes in; options are for intermediate code",
