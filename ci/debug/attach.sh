@@ -46,12 +46,23 @@ if [ "$scope" != 0 ] && [ "$(id -u)" != 0 ]; then
 fi
 
 status=0
+limit="${ATTACH_LIMIT:-120}"
 case "$tool" in
-    lldb) timeout --kill-after=10 "${ATTACH_LIMIT:-120}" "$program" --batch --no-lldbinit --attach-pid "$pid" --source "$here/waves.lldb" < /dev/null || status=$? ;;
-    *) timeout --kill-after=10 "${ATTACH_LIMIT:-120}" "$program" --nx --batch -p "$pid" -x "$here/waves.gdb" < /dev/null || status=$? ;;
+    lldb)
+        # lldb need not have Python, and has no command for the registers of all threads.
+        commands=()
+        threads=("/proc/$pid/task"/*)
+        for ((index = 1; index <= ${#threads[@]} && index <= 64; index++)); do
+            commands+=(--one-line "thread select $index" --one-line "register read --all")
+            commands+=(--one-line "disassemble --pc --count 12")
+        done
+        timeout --kill-after=10 "$limit" "$program" --batch --no-lldbinit --attach-pid "$pid" --source "$here/waves.lldb" \
+            "${commands[@]}" --one-line "process detach" < /dev/null || status=$?
+        ;;
+    *) timeout --kill-after=10 "$limit" "$program" --nx --batch -p "$pid" -x "$here/waves.gdb" < /dev/null || status=$? ;;
 esac
 case "$status" in
     0) ;;
-    124 | 137) fail "$tool has not ended within ${ATTACH_LIMIT:-120} s" ;;
+    124 | 137) fail "$tool has not ended within $limit s" ;;
     *) fail "$tool failed (status $status)" ;;
 esac

@@ -42,6 +42,11 @@ fn folder() -> PathBuf {
     tools::target_folder().join("images")
 }
 
+/// The user data that machines get.
+fn user_data_with_keys() -> PathBuf {
+    folder().join("user-data.yaml")
+}
+
 /// Runs the command.
 pub(crate) fn images(options: &Options) -> Result<()> {
     let project = tools::workspace();
@@ -66,7 +71,7 @@ pub(crate) fn images(options: &Options) -> Result<()> {
     }
     if let Some(keys) = &options.keys {
         let text = Keys::new(keys).user_data(&fleet_images::table(project)?, project)?;
-        let path = folder().join("user-data.yaml");
+        let path = user_data_with_keys();
         fs::create_dir_all(folder())
             .and_then(|()| fs::write(&path, text))
             .with_context(|| format!("cannot write {}", path.display()))?;
@@ -122,19 +127,23 @@ fn check_tools(project: &Path) -> Result<()> {
     run::run(hadolint.args(&dockerfiles))?;
     println!("hadolint: {} Dockerfiles", dockerfiles.len());
 
-    let user_data = project.join(fleet_images::USER_DATA);
-    let mut schema = Command::new(programs.join("python"));
-    schema.args(["-m", "cloudinit.cmd.main", "schema", "--config-file"]).arg(&user_data);
-    run::run(schema.env("PYTHONPATH", &cloud_init).env("PYTHONDONTWRITEBYTECODE", "1"))?;
+    let schema = |data: &Path| {
+        let mut command = Command::new(programs.join("python"));
+        command.args(["-m", "cloudinit.cmd.main", "schema", "--config-file"]).arg(data);
+        command.env("PYTHONPATH", &cloud_init).env("PYTHONDONTWRITEBYTECODE", "1");
+        command
+    };
+    let with_keys = user_data_with_keys();
+    let data = [project.join(fleet_images::USER_DATA), with_keys];
+    let data: Vec<_> = data.iter().filter(|path| path.exists()).collect();
+    data.iter().try_for_each(|path| run::run(&mut schema(path)))?;
     // A judge that takes anything is none.
     let wrong = folder().join("wrong.yaml");
     fs::write(&wrong, "#cloud-config\nwrite_file: []\n").context("cannot write a wrong user data")?;
-    let mut schema = Command::new(programs.join("python"));
-    schema.args(["-m", "cloudinit.cmd.main", "schema", "--config-file"]).arg(&wrong);
-    if run::capture(schema.env("PYTHONPATH", &cloud_init).env("PYTHONDONTWRITEBYTECODE", "1")).is_ok() {
+    if run::capture(&mut schema(&wrong)).is_ok() {
         bail!("cloud-init takes user data that is wrong: {}", wrong.display());
     }
-    println!("cloud-init schema: 1 user data");
+    println!("cloud-init schema: {} user data", data.len());
     Ok(())
 }
 

@@ -82,8 +82,14 @@ fn a_debugger_is_attached_with_its_batch_script() {
     stage.program("lldb", "");
     assert_eq!(stage.script(ATTACH, &[&own], &[]).status, 0);
     let script = folder.join("waves.lldb").display().to_string();
-    let expected = format!("lldb [--batch] [--no-lldbinit] [--attach-pid] [{own}] [--source] [{script}]");
-    assert_eq!(stage.calls(), [expected]);
+    let begin = format!(
+        "lldb [--batch] [--no-lldbinit] [--attach-pid] [{own}] [--source] [{script}] [--one-line] [thread select 1] "
+    );
+    let calls = stage.calls();
+    assert!(
+        calls[0].starts_with(&begin) && calls[0].ends_with(" [--one-line] [process detach]"),
+        "{calls:?}"
+    );
     // ROCm's own is taken where it lies, and comes first.
     stage.program_at("rocm/bin/rocgdb", "");
     assert_eq!(stage.script(ATTACH, &[&own], &[]).status, 0);
@@ -137,6 +143,35 @@ fn gdb_runs_the_batch_script_and_the_process_goes_on() {
         "\n## 1 threads, 0 waves\n",
     ] {
         assert!(ended.out.contains(expected), "{expected} in {all}");
+    }
+}
+
+/// The same of lldb, where the machine has one.
+#[test]
+fn lldb_runs_its_batch_script_and_the_process_goes_on() {
+    if setup::run::find_program("lldb").is_none() {
+        eprintln!("skipped: there is no lldb here");
+        return;
+    }
+    let stage = Stage::new();
+    let mut sleeping = Command::new("sleep").arg("60").stdout(Stdio::null()).spawn().unwrap();
+    let inherited: Vec<_> = ["PATH", "LD_LIBRARY_PATH", "LLDB_DEBUGSERVER_PATH"]
+        .into_iter()
+        .filter_map(|name| Some((name, std::env::var(name).ok()?)))
+        .collect();
+    let variables: Vec<_> = inherited.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let ended = stage.script(ATTACH, &["--tool", "lldb", &sleeping.id().to_string()], &variables);
+    let lives = sleeping.try_wait().unwrap().is_none();
+    sleeping.kill().unwrap();
+    sleeping.wait().unwrap();
+    let all = format!("{}{}", ended.out, ended.err);
+    if all.contains("Operation not permitted") || all.contains("attach failed") {
+        eprintln!("skipped: processes cannot be attached to here: {all}");
+        return;
+    }
+    assert!(ended.status == 0 && lives, "{ended:?}");
+    for expected in ["Current targets:", "thread #1", "rax = 0x", "->  0x", "detached"] {
+        assert!(all.contains(expected), "{expected} in {all}");
     }
 }
 
