@@ -1,6 +1,7 @@
 //! A HIP implementation for unit tests: device memory is host memory, work is done when it is enqueued, and calls on
 //! streams are recorded. It has two devices that allocate directly, and as many with a cache as tests ask for.
 
+mod external;
 mod graph;
 mod ipc;
 pub(crate) mod step;
@@ -21,6 +22,7 @@ use crate::memory::Allocator;
 use crate::stream::Stream;
 use crate::uri::{DeviceUri, Selection};
 
+pub(crate) use external::fail_external;
 pub(crate) use graph::{dependencies, fail_after_nodes, graph_counts};
 pub(crate) use ipc::opened;
 pub(crate) use virtual_memory::{
@@ -98,6 +100,8 @@ struct State {
     graphs: graph::Graphs,
     /// How often allocations were opened as another process's.
     opened: HashMap<usize, usize>,
+    /// Memory that was imported and not destroyed.
+    imported: HashSet<usize>,
     virtual_memory: virtual_memory::VirtualMemory,
 }
 
@@ -186,6 +190,7 @@ fn attach(ordinal: i32) -> Device {
             .hipMemsetD8Async(set8)
             .hipMemsetD16Async(set16)
             .hipMemsetD32Async(set32);
+        external::provide(&mut builder);
         graph::provide(&mut builder);
         ipc::provide(&mut builder);
         virtual_memory::provide(&mut builder);

@@ -317,3 +317,44 @@ impl From<ExternalMemoryError> for Error {
         Self::ExternalMemory(Box::new(error))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake;
+
+    /// Memory that a fake driver has exported.
+    fn import(device: &Device) -> Result<ExternalMemory> {
+        let descriptor = std::fs::File::open("/dev/null").unwrap().into();
+        // SAFETY: the fake takes any descriptor.
+        unsafe { ExternalMemory::import(device, descriptor, 4096) }
+    }
+
+    #[test]
+    fn a_part_whose_mapping_fails_is_free_again() {
+        let device = fake::device(0);
+        let memory = import(&device).unwrap();
+        fake::fail_external();
+        let failed = memory.buffer::<u32>(0, 8);
+        assert!(matches!(failed, Err(Error::Hip { operation: "hipExternalMemoryGetMappedBuffer", .. })));
+        let buffer = memory.buffer::<u32>(0, 8).unwrap();
+        let address = buffer.address();
+        assert!(fake::is_allocated(address));
+        drop(memory);
+        drop(buffer);
+        assert!(!fake::is_allocated(address), "it was unmapped with its buffer");
+    }
+
+    #[test]
+    fn an_import_that_fails_leaves_nothing() {
+        let device = fake::device(0);
+        fake::fail_external();
+        let failed = import(&device);
+        assert!(matches!(failed, Err(Error::Hip { operation: "hipImportExternalMemory", .. })));
+        // SAFETY: nothing is imported.
+        let empty =
+            unsafe { ExternalMemory::import(&device, std::fs::File::open("/dev/null").unwrap().into(), 0) };
+        assert!(matches!(empty, Err(Error::ExternalMemory(_))));
+        assert!(import(&device).is_ok());
+    }
+}

@@ -60,6 +60,30 @@ mod tests {
         }
     }
 
+    /// Headers of any bytes, and of numbers near those that fit.
+    #[test]
+    fn what_is_found_lies_in_the_file() {
+        let mut state = 1_u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state >> 20
+        };
+        let mut found = 0;
+        for _ in 0..100_000 {
+            let length = random() % 20_000;
+            let written = if random().is_multiple_of(2) { length } else { random() };
+            let offset = if random().is_multiple_of(2) { random() % 6 * 4096 } else { random() };
+            if let Some((offset, size)) = part(&header(written, offset), length) {
+                found += 1;
+                assert!(
+                    offset >= HEADER as u64 && size > 0 && offset + size == length,
+                    "{offset} {size} {length}"
+                );
+            }
+        }
+        assert!(found > 1000, "{found}");
+    }
+
     #[test]
     fn files_without_a_header_are_no_memory() {
         let file = crate::machine::memory_file(c"vgpu-test", 16).unwrap();
