@@ -80,6 +80,8 @@ const MPIRUN_VARIABLE: &str = "FERROCM_TEST_MPIRUN";
 /// The test of memory that Vulkan and HIP share, and the virtual devices that it runs on.
 const VULKAN_TEST: &str = "vulkan";
 const VULKAN_DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
+/// The release whose HIP they run on as well, on the first of these.
+const VULKAN_RELEASE: &str = "7.2";
 
 /// Turns on checks of the virtual GPU, and all of them.
 const CHECK_VARIABLE: &str = "FERROCM_VGPU_CHECK";
@@ -447,6 +449,19 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<
     if HOST_CODE_RELEASES.contains(&release.name) {
         let tests = HOST_CODE_TESTS.to_owned();
         steps.push(on_virtual("compiled host code", tests, WAVE_SIZE_DEVICES[0], &[]));
+    }
+    if release.name == VULKAN_RELEASE {
+        let (folder, [_, mesa]) = (folder.clone(), &lavapipe::VERSIONS);
+        let name = format!("memory shared with Vulkan on ROCm {} over {}", release.name, VULKAN_DEVICES[0]);
+        steps.push(Step::new(name, move || {
+            let mut command = nextest_command(shared)?;
+            command.args(["run", "--workspace", "--features", MEASURE, "--test", VULKAN_TEST]);
+            command.args(["--no-fail-fast"]).env("FERROCM_DEVICE", "amdgpu");
+            command.env(dropin::HSA_DEVICE_VARIABLE, VULKAN_DEVICES[0]);
+            let sysroot = sysroot::make(release, &folder)?;
+            mesa.apply_in(&mut command, &folder, &sysroot, &dropin::hsa(false)?)?;
+            execute(command)
+        }));
     }
     for (_, devices) in ROCBLAS_RELEASES.iter().filter(|(name, _)| *name == release.name) {
         steps.extend(devices.iter().map(|device| {

@@ -9,7 +9,7 @@ use std::process::Command;
 use setup::debian;
 use setup::debian::tested::Tested;
 
-use super::sysroot::{LIBRARIES, LOADER, forget_the_machine};
+use super::sysroot::{LIBRARIES, LOADER, Sysroot, forget_the_machine};
 use super::tree::{self, Packages};
 use super::{RELEASES, Suite};
 
@@ -114,9 +114,36 @@ impl Lavapipe {
 
     /// Makes a nextest command run test programs on it: by its own loader, with its libraries, and with no other Vulkan driver.
     pub(crate) fn apply(&self, command: &mut Command, folder: &Path) -> Result<(), Error> {
+        let libraries = self.fetch(folder)?.join(LIBRARIES);
+        self.run_with(command, folder, &libraries.join(LOADER), &[&libraries])
+    }
+
+    /// The same in a sysroot of ROCm, with the libraries of a folder before that's own, and lavapipe's behind them.
+    pub(crate) fn apply_in(
+        &self,
+        command: &mut Command,
+        folder: &Path,
+        sysroot: &Sysroot,
+        before: &Path,
+    ) -> Result<(), Error> {
+        let libraries = self.fetch(folder)?.join(LIBRARIES);
+        // A kernel from the cache in the user's folder was not compiled by this release.
+        command.env("AMD_COMGR_CACHE", "0");
+        let rocm = sysroot.folder().join(LIBRARIES);
+        self.run_with(command, folder, &sysroot.loader(), &[before, &rocm, &libraries])
+    }
+
+    fn run_with(
+        &self,
+        command: &mut Command,
+        folder: &Path,
+        loader: &Path,
+        libraries: &[&Path],
+    ) -> Result<(), Error> {
         let tree = self.fetch(folder)?;
-        let (driver, configuration) = (tree.join("lavapipe.json"), tree.join("cargo.toml"));
-        for (path, text) in [(&driver, driver_file(&tree)), (&configuration, runner(&tree))] {
+        let name = if libraries.len() == 1 { "cargo.toml" } else { "cargo-rocm.toml" };
+        let (driver, configuration) = (tree.join("lavapipe.json"), tree.join(name));
+        for (path, text) in [(&driver, driver_file(&tree)), (&configuration, runner(loader, libraries))] {
             fs::write(path, text).map_err(|source| Error::Write { path: path.clone(), source })?;
         }
         command.arg("--config").arg(configuration);
@@ -139,15 +166,15 @@ fn driver_file(tree: &Path) -> String {
     )
 }
 
-/// A configuration for cargo that runs programs on the tree's libraries.
-fn runner(tree: &Path) -> String {
-    let text = |path: PathBuf| serde_json::Value::from(path.to_string_lossy()).to_string();
-    let libraries = tree.join(LIBRARIES);
+/// A configuration for cargo that runs programs by a loader, on the libraries of some folders.
+fn runner(loader: &Path, libraries: &[&Path]) -> String {
+    let text = |text: &str| serde_json::Value::from(text).to_string();
+    let libraries: Vec<_> = libraries.iter().map(|folder| folder.to_string_lossy()).collect();
     format!(
         "# Made by `cargo xtask`.\n[target.x86_64-unknown-linux-gnu]\n\
          runner = [{}, \"--inhibit-cache\", \"--library-path\", {}]\n",
-        text(libraries.join(LOADER)),
-        text(libraries)
+        text(&loader.to_string_lossy()),
+        text(&libraries.join(":"))
     )
 }
 
@@ -171,7 +198,8 @@ mod tests {
         let file: serde_json::Value =
             serde_json::from_str(&driver_file(Path::new("/a \"b\""))).expect("JSON");
         assert_eq!(file["ICD"]["library_path"], format!("/a \"b\"/{LIBRARIES}/{DRIVER}"));
-        let runner = runner(Path::new("/a b"));
-        assert!(runner.contains(&format!("\"--library-path\", \"/a b/{LIBRARIES}\"]")), "{runner}");
+        let runner = runner(Path::new("/l"), &["/a b", "/c"].map(Path::new));
+        let expected = "runner = [\"/l\", \"--inhibit-cache\", \"--library-path\", \"/a b:/c\"]\n";
+        assert!(runner.ends_with(expected), "{runner}");
     }
 }
