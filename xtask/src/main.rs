@@ -4,6 +4,7 @@ mod bench;
 mod bindgen;
 mod build_kernels;
 mod candle;
+mod ci;
 mod conflicts;
 mod cudarc;
 mod demo;
@@ -99,6 +100,11 @@ enum Task {
     ///
     /// Writes the user data of cloud-init and the Dockerfiles anew. docs/fleet-images.md says more.
     Images(images::Options),
+    /// Pipelines for many repositories with GPU code, written from ci/fleet.toml, and run on this machine
+    ///
+    /// docs/fleet.md says more.
+    #[command(subcommand)]
+    Ci(ci::Task),
     /// Measures something and prints the figures
     #[command(subcommand)]
     Bench(bench::Benchmark),
@@ -333,6 +339,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
         Task::Patch(options) => patch::patch(&options),
         Task::Hipify(options) => return hipify::hipify(*options),
         Task::Images(options) => images::images(&options),
+        Task::Ci(task) => return ci::ci(task),
         Task::Bench(what) => bench::bench(&what),
         Task::Tune(options) => tune::tune(&options),
         Task::Cudarc(options) => cudarc::compare(&options),

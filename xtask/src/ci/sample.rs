@@ -1,0 +1,1 @@
+//! The sample component from end to end.
