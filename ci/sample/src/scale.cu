@@ -18,6 +18,6 @@ int sample_scale(float* values, int count, float factor) {
         error = cudaGetLastError();
     }
     if (error == cudaSuccess) error = cudaMemcpy(values, device, size, cudaMemcpyDeviceToHost);
-    cudaFree(device);
+    (void)cudaFree(device);
     return error;
 }

@@ -28,7 +28,7 @@ int sample_sum(const float* values, int count, float* result) {
         error = cudaGetLastError();
     }
     if (error == cudaSuccess) error = cudaMemcpy(result, device_result, sizeof(float), cudaMemcpyDeviceToHost);
-    cudaFree(device);
-    cudaFree(device_result);
+    (void)cudaFree(device);
+    (void)cudaFree(device_result);
     return error;
 }
