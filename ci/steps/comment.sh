@@ -16,7 +16,7 @@ json() {
 call() {
     local method=$1 header=$2 address=$3
     shift 3
-    curl --fail --silent --show-error --retry 3 --request "$method" --header "$header" --header 'Content-Type: application/json' "$@" "$address"
+    curl --fail --silent --show-error --request "$method" --header "$header" --header 'Content-Type: application/json' "$@" "$address"
 }
 
 # The number of the comment that an earlier build wrote, out of a list on the standard input in which each has `id` before `body`.
@@ -25,7 +25,7 @@ earlier() {
 }
 
 main() {
-    local comment=$FLEET_OUT/comment.md text number header comments
+    local comment=$FLEET_OUT/comment.md
     if [[ ! -f $comment ]]; then
         echo "There are no findings to comment on."
         return
@@ -36,12 +36,23 @@ main() {
     fi
     [[ -n $FLEET_CHANGE ]] || fail "the number of the pull request is not known (FLEET_CHANGE)"
     [[ -n $FLEET_TOKEN ]] || fail "there is no token to comment with (FLEET_TOKEN); docs/fleet.md says which rights it needs"
-    text=$(json "$(cat "$comment")")
+    if write; then
+        echo "The comment is on pull request $FLEET_CHANGE."
+    else
+        # The token of a pull request from a fork may only read. A comment decides nothing: the stage before it does.
+        echo "warning: the comment cannot be written; this is what it says:"
+        cat "$comment"
+    fi
+}
+
+write() {
+    local text header comments number
+    text=$(json "$(cat "$FLEET_OUT/comment.md")")
     case $FLEET_SYSTEM in
         github)
             header="Authorization: Bearer $FLEET_TOKEN"
             comments=$FLEET_API/repos/$FLEET_REPOSITORY/issues
-            number=$(call GET "$header" "$comments/$FLEET_CHANGE/comments?per_page=100" | earlier)
+            number=$(call GET "$header" "$comments/$FLEET_CHANGE/comments?per_page=100" | earlier) || return
             if [[ -n $number ]]; then
                 call PATCH "$header" "$comments/comments/$number" --data "{\"body\": $text}"
             else
@@ -56,7 +67,7 @@ main() {
         gitlab)
             header="PRIVATE-TOKEN: $FLEET_TOKEN"
             comments=$FLEET_API/projects/${FLEET_REPOSITORY//\//%2F}/merge_requests/$FLEET_CHANGE/notes
-            number=$(call GET "$header" "$comments?per_page=100" | earlier)
+            number=$(call GET "$header" "$comments?per_page=100" | earlier) || return
             if [[ -n $number ]]; then
                 call PUT "$header" "$comments/$number" --data "{\"body\": $text}"
             else
@@ -64,7 +75,6 @@ main() {
             fi
             ;;
     esac > /dev/null
-    echo "The comment is on pull request $FLEET_CHANGE."
 }
 
 step "$0"

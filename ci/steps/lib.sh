@@ -72,8 +72,10 @@ xtask() {
     fi
 }
 
-# The component's settings, which `settings` fills in.
+# The component's settings, which `settings` fills in, for the step that sources this.
+# shellcheck disable=SC2034
 FLEET_KIND='' FLEET_FOLDER=. FLEET_PLACE='' FLEET_SOURCES='' FLEET_TESTS='' FLEET_BASELINE='' FLEET_STRICT=false FLEET_CHECKS=''
+# shellcheck disable=SC2034
 FLEET_INCLUDE=() FLEET_LIMITS=() FLEET_FLAGS=() FLEET_HIPIFY=() FLEET_DISABLED=() FLEET_DEPENDS=() FLEET_DEPENDENTS=()
 FLEET_STORE=${FLEET_STORE:-}
 

@@ -3,6 +3,7 @@
 mod check;
 mod programs;
 mod sample;
+mod systems;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

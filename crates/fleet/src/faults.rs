@@ -40,7 +40,8 @@ pub fn find(text: &str) -> Vec<Fault> {
         // A report without a place is part of something else that looks like one.
         let Some(place) = value("workgroup ") else { continue };
         let fault = Fault {
-            what: lines[start].trim().to_owned(),
+            // A library says who it is first.
+            what: lines[start].rsplit("error: ").next().unwrap_or_default().trim().to_owned(),
             kernel,
             target,
             source: value("source "),
@@ -89,7 +90,7 @@ write of 4 bytes at 0x7f038dc833e8 is outside every allocation
     #[test]
     fn reports_are_found_among_other_output() {
         let text = format!(
-            "libamdhip64: error: a stream has failed\nbefore\n{REPORT}\nafter\n  kernel      x (gfx1)\n{REPORT}\n"
+            "libamdhip64: error: a stream has failed\nbefore\nlibamdhip64: error: {REPORT}\nafter\n  kernel      x (gfx1)\nlibamdhip64: error: {REPORT}\n"
         );
         let faults = find(&text);
         assert_eq!(faults.len(), 1, "{faults:?}");
@@ -98,7 +99,7 @@ write of 4 bytes at 0x7f038dc833e8 is outside every allocation
         assert_eq!((kernel.as_str(), target.as_str()), ("inlined", "gfx1100"));
         assert_eq!(source.as_deref(), Some("reports.cu:80:19 in store"));
         assert_eq!(place, "2,0,0 wave 1 lane 5 (work-item 37,0,0)");
-        assert_eq!(text, REPORT);
+        assert_eq!(*text, format!("libamdhip64: error: {REPORT}"));
     }
 
     #[test]

@@ -39,11 +39,12 @@ pub struct Row {
 }
 
 /// What steps read of a row: variables of the environment, and the fields that they come from.
-pub const VARIABLES: [(&str, &str); 9] = [
+pub const VARIABLES: [(&str, &str); 10] = [
     ("FLEET_ROW", "id"),
     ("FLEET_TARGET", "target"),
     ("FLEET_ROCM", "rocm"),
     ("FLEET_OS", "os"),
+    ("FLEET_IMAGE", "image"),
     ("FLEET_PACKAGE_MANAGER", "package-manager"),
     ("FLEET_BUILD_ROW", "build"),
     ("FLEET_SHARD", "shard"),

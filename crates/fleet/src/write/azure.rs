@@ -4,7 +4,7 @@ use super::{File, HEADER, context, once};
 use crate::description::{Component, Description, Tier};
 use crate::rows::{Row, Rows, VARIABLES};
 use crate::stages::{self, Each, Stage, Step, Take, When};
-use crate::yaml::{Entry, Yaml, key, line, map, number, text, texts};
+use crate::yaml::{Entry, Yaml, key, line, map, text, texts};
 
 pub(super) fn files(description: &Description) -> Vec<File> {
     let mut files = vec![
@@ -189,6 +189,7 @@ fn job(description: &Description, stage: &Stage) -> Yaml {
     let mut entries = Vec::new();
     let mut variables: Vec<(String, String)> =
         context(1).map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    variables.push(("FLEET_STAGE".into(), stage.name.into()));
     variables.push(("FLEET_COMPONENT".into(), "${{ parameters.component }}".into()));
     variables.push(("FLEET_TIER".into(), "${{ parameters.tier }}".into()));
     for (name, path) in
@@ -216,7 +217,7 @@ fn job(description: &Description, stage: &Stage) -> Yaml {
     } else {
         let os = &description.os[0];
         entries.push(key("job", text(stage.name)));
-        entries.push(key("timeoutInMinutes", number(description.fleet.timeout)));
+        entries.push(key("timeoutInMinutes", text(description.fleet.timeout.to_string())));
         entries.push(key("pool", pool(&os.runner.azure)));
         entries.push(key("container", map([key("image", text(&os.image))])));
         variables.extend(once(description).map(|(name, value)| (name.to_owned(), value)));
@@ -232,9 +233,9 @@ fn steps(stage: &Stage) -> Vec<Yaml> {
         map([
             key("checkout", text("${{ parameters.source }}")),
             key("path", text("repo")),
-            key("fetchDepth", number(0)),
+            key("fetchDepth", text("0")),
         ]),
-        map([key("checkout", text("fleet")), key("path", text("fleet")), key("fetchDepth", number(1))]),
+        map([key("checkout", text("fleet")), key("path", text("fleet")), key("fetchDepth", text("1"))]),
     ];
     if stage.cache {
         let row = if many { "${{ row.build }}" } else { "once" };
@@ -275,7 +276,11 @@ fn steps(stage: &Stage) -> Vec<Yaml> {
             key("displayName", text("What other jobs left")),
             key(
                 "inputs",
-                texts([("patterns", patterns.concat()), ("path", "$(Pipeline.Workspace)/in".to_owned())]),
+                texts([
+                    ("buildType", "current".to_owned()),
+                    ("itemPattern", patterns.concat()),
+                    ("targetPath", "$(Pipeline.Workspace)/in".to_owned()),
+                ]),
             ),
         ]));
     }
@@ -399,6 +404,6 @@ pub(super) fn schedules(description: &Description, branch: &str) -> Yaml {
         key("cron", text(&description.fleet.nightly)),
         key("displayName", text("nightly")),
         key("branches", map([key("include", line([branch]))])),
-        key("always", Yaml::Plain("true".into())),
+        key("always", text("true")),
     ])])
 }

@@ -95,6 +95,7 @@ fn component(description: &Description) -> Yaml {
 fn job(description: &Description, stage: &Stage) -> Yaml {
     let many = stage.each != Each::Once;
     let mut entries = Vec::new();
+    let mut environment = vec![("FLEET_STAGE", stage.name.to_owned())];
     let title = if many { format!("{} ${{{{ matrix.id }}}}", stage.name) } else { stage.name.to_owned() };
     entries.push(key("name", text(title)));
     if stage.name != "preamble" {
@@ -116,8 +117,7 @@ fn job(description: &Description, stage: &Stage) -> Yaml {
             "strategy",
             map([key("fail-fast", truth(false)), key("matrix", map([key("include", text(rows))]))]),
         ));
-        let variables = VARIABLES.map(|(name, field)| (name, format!("${{{{ matrix.{field} }}}}")));
-        entries.push(key("env", texts(variables)));
+        environment.extend(VARIABLES.map(|(name, field)| (name, format!("${{{{ matrix.{field} }}}}"))));
     } else {
         let os = &description.os[0];
         entries.push(key("runs-on", line(os.runner.github.clone())));
@@ -129,13 +129,13 @@ fn job(description: &Description, stage: &Stage) -> Yaml {
             "permissions",
             texts([("contents", "read"), ("security-events", "write"), ("pull-requests", "write")]),
         )),
-        "publish" => entries.push(key(
-            "env",
-            texts(
-                ["FLEET_STORE_TOKEN", "FLEET_DOWNSTREAM_TOKEN"]
-                    .map(|name| (name, format!("${{{{ secrets.{name} }}}}"))),
-            ),
-        )),
+        "publish" => environment.extend(
+            ["FLEET_STORE_TOKEN", "FLEET_DOWNSTREAM_TOKEN"]
+                .map(|name| (name, format!("${{{{ secrets.{name} }}}}"))),
+        ),
+        "dependencies" => {
+            environment.push(("FLEET_STORE_TOKEN", "${{ secrets.FLEET_STORE_TOKEN }}".to_owned()));
+        }
         "preamble" => {
             let outputs = ["changed", "tier", "builds", "tests", "pools"]
                 .map(|name| (name, format!("${{{{ steps.preamble.outputs.{name} }}}}")));
@@ -143,6 +143,7 @@ fn job(description: &Description, stage: &Stage) -> Yaml {
         }
         _ => {}
     }
+    entries.push(key("env", texts(environment)));
     entries.push(key("steps", Yaml::List(steps(description, stage))));
     map(entries)
 }

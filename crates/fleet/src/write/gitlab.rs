@@ -82,7 +82,11 @@ fn stage_template(description: &Description, stage: &Stage) -> Yaml {
         entries.push(key("image", text(&os.image)));
         entries.push(key("tags", line(os.runner.gitlab.clone())));
         entries.push(key("timeout", text(format!("{} minutes", description.fleet.timeout))));
-        entries.push(key("variables", texts([("FLEET_OUT", format!("{FOLDER}/artifacts/{}", stage.name))])));
+        let out = format!("{FOLDER}/artifacts/{}", stage.name);
+        entries.push(key("variables", texts([("FLEET_STAGE", stage.name.to_owned()), ("FLEET_OUT", out)])));
+    }
+    if stage.each != Each::Once {
+        entries.push(key("variables", texts([("FLEET_STAGE", stage.name)])));
     }
     if stage.cache {
         let name = if stage.each == Each::Once { "once" } else { "$FLEET_BUILD_ROW" };

@@ -103,8 +103,9 @@ fn context(system: usize) -> impl Iterator<Item = (&'static str, &'static str)> 
 }
 
 /// Variables of jobs that run once: the first operating system and the first release.
-fn once(description: &Description) -> [(&'static str, String); 3] {
+fn once(description: &Description) -> [(&'static str, String); 4] {
     [
+        ("FLEET_IMAGE", description.os[0].image.clone()),
         ("FLEET_OS", description.os[0].name.clone()),
         ("FLEET_PACKAGE_MANAGER", description.os[0].package_manager.name().to_owned()),
         ("FLEET_ROCM", description.rocm[0].release.clone()),
@@ -283,6 +284,45 @@ mod tests {
             assert_eq!(found.iter().cloned().collect::<BTreeSet<_>>(), scripts, "{path}");
             found.sort();
             assert_eq!(found, expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn every_system_sets_what_a_developer_s_machine_sets() {
+        let description = example();
+        let local = crate::run::Local {
+            home: "/home".into(),
+            repo: "/repo".into(),
+            work: "/here".into(),
+            component: "reduce".into(),
+            tier: Tier::Quick,
+            event: "local".into(),
+            store: None,
+            xtask: None,
+            dropin: None,
+        };
+        let all = files(&description);
+        for job in crate::run::jobs(&description, &local, &crate::run::Choice::default()).expect("jobs") {
+            for (name, _) in job.environment(&local, &description) {
+                for folder in [".github/workflows/fleet.yml", "ci/azure/fleet.yml", "ci/gitlab"] {
+                    let texts = all.iter().filter(|file| file.path.starts_with(folder));
+                    let set = texts.map(|file| &file.text).any(|text| {
+                        // GitHub's paths are set by a step.
+                        text.contains(&format!("{name}: ")) || text.contains(&format!("echo \"{name}="))
+                    });
+                    assert!(set, "{name} is not set in {folder}");
+                }
+            }
+        }
+        let text = |path: &str| &all.iter().find(|file| file.path == Path::new(path)).expect("a file").text;
+        for stage in stages::ALL {
+            for path in [".github/workflows/fleet.yml", "ci/azure/fleet.yml", "ci/gitlab/fleet.yml"] {
+                assert!(
+                    text(path).contains(&format!("FLEET_STAGE: {}\n", stage.name)),
+                    "{} in {path}",
+                    stage.name
+                );
+            }
         }
     }
 

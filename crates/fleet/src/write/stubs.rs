@@ -3,7 +3,7 @@
 use super::azure::{resource_kind, schedules};
 use super::{File, prefixed};
 use crate::description::{Component, Description};
-use crate::yaml::{Entry, Yaml, key, line, map, text, texts, truth};
+use crate::yaml::{Entry, Yaml, key, line, map, text, texts};
 
 pub(super) fn files(description: &Description) -> Vec<File> {
     let mut files = Vec::new();
@@ -110,12 +110,12 @@ fn azure(description: &Description, component: &Component) -> Yaml {
     }
     let paths = component.paths.iter().map(|path| prefixed(component, path)).collect::<Vec<_>>();
     let mut trigger = vec![
-        key("batch", truth(true)),
+        key("batch", text("true")),
         key("branches", map([key("include", line([&component.branch]))])),
         key("tags", map([key("include", line(["v*"]))])),
     ];
     let mut pr = vec![
-        key("autoCancel", truth(true)),
+        key("autoCancel", text("true")),
         key("branches", map([key("include", line([&component.branch]))])),
     ];
     if !paths.is_empty() {
