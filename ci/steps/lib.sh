@@ -3,10 +3,10 @@
 # A step defines `main` and ends with `step "$0"`.
 set -euo pipefail
 
-# Azure leaves a macro as it is where there is nothing to put in its place.
+# Azure leaves a macro as it is where there is nothing to put in its place, and GitLab a variable of its own.
 for name in FLEET_BASE FLEET_CHANGE FLEET_TOKEN FLEET_STORE_TOKEN FLEET_DOWNSTREAM_TOKEN FLEET_STORE; do
     value=${!name:-}
-    case $value in \$\(*) value= ;; esac
+    case $value in \$\(* | \$CI_*) value= ;; esac
     printf -v "$name" '%s' "$value"
     export "${name?}"
 done
