@@ -4,7 +4,9 @@ fn main() {
     for name in ["FLEET_DEPENDENCIES", "FLEET_BUILD_ROW", "FLEET_HIP"] {
         println!("cargo::rerun-if-env-changed={name}");
     }
-    let variable = |name: &str| std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: the stage `compile` sets it"));
+    let variable = |name: &str| {
+        std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: the stage `compile` sets it"))
+    };
     let library = format!("{}/sample/{}/lib", variable("FLEET_DEPENDENCIES"), variable("FLEET_BUILD_ROW"));
     println!("cargo::rerun-if-changed={library}/libsample.a");
     println!("cargo::rustc-link-search=native={library}");

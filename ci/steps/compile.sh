@@ -43,6 +43,7 @@ compile_cargo() {
     # cargo-nextest lists the tests by starting them.
     export LD_LIBRARY_PATH=$FLEET_HIP${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     if [[ -n $FLEET_CACHE ]]; then export CARGO_TARGET_DIR=$FLEET_CACHE/target; fi
+    cargo nextest --version > /dev/null 2>&1 || fail "cargo-nextest is missing; the image of $FLEET_OS has to have it"
     # The tests as a file, which runs wherever it is taken to.
     cargo nextest archive --locked "${FLEET_FLAGS[@]}" --archive-file "$FLEET_OUT/tests.tar.zst"
 }

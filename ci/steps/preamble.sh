@@ -11,8 +11,8 @@ unchanged() {
     ((${#paths[@]} > 0)) || return 1
     base=$FLEET_BASE
     # Azure names a branch, the others a commit.
-    case $base in refs/heads/*) base=origin/${base#refs/heads/} ;; esac
-    repo_git rev-parse --quiet --verify "$base^{commit}" > /dev/null || fail "the base $base is not in the checkout; fetch it with all of its history"
+    if ! repo_git rev-parse --quiet --verify "$base^{commit}" > /dev/null; then base=origin/${base#refs/heads/}; fi
+    repo_git rev-parse --quiet --verify "$base^{commit}" > /dev/null || fail "the base $FLEET_BASE is not in the checkout; fetch it with all of its history"
     repo_git diff --quiet "$base...HEAD" -- "${paths[@]/#/:(glob)}"
 }
 

@@ -17,7 +17,15 @@ test_cargo() {
         filter=(--filterset "${name% & }")
     fi
     junit=$FLEET_OUT/nextest
-    printf '[profile.fleet]\nfail-fast = false\n[profile.fleet.junit]\npath = "junit.xml"\n[store]\ndir = "%s"\n' "$junit" > "$FLEET_OUT/nextest.toml"
+    cat > "$FLEET_OUT/nextest.toml" << END
+[store]
+dir = "$junit"
+[profile.fleet]
+fail-fast = false
+slow-timeout = { period = "${FLEET_TEST_TIMEOUT}s", terminate-after = 1 }
+[profile.fleet.junit]
+path = "junit.xml"
+END
     cargo nextest run --archive-file "$build/tests.tar.zst" --workspace-remap "$FLEET_PLACE" --config-file "$FLEET_OUT/nextest.toml" \
         --profile fleet --partition "hash:$FLEET_SHARD" --no-tests pass "${filter[@]}" || status=$?
     # 100 says that tests failed, of which the rows of expected failures are the judge.
@@ -42,7 +50,8 @@ main() {
         HIP_VISIBLE_DEVICES=$(seq --separator=, 0 $((FLEET_GPUS - 1)))
         export HIP_VISIBLE_DEVICES
     fi
-    if [[ -n $FLEET_CHECKS ]]; then export FERROCM_VGPU_CHECK=$FLEET_CHECKS; fi
+    # The settings alone say which checks there are, wherever the tests run.
+    export FERROCM_VGPU_CHECK=$FLEET_CHECKS
     case $FLEET_KIND in
         cuda) test_cuda ;;
         cargo) test_cargo ;;

@@ -144,6 +144,7 @@ impl Settings {
         one("FLEET_BASELINE", self.baseline.as_deref().unwrap_or_default());
         one("FLEET_STRICT", if self.hipify.strict { "true" } else { "false" });
         one("FLEET_CHECKS", &self.checks);
+        one("FLEET_TEST_TIMEOUT", &self.test_timeout.to_string());
         let target = std::env::var("FLEET_TARGET").unwrap_or_default();
         let device = std::env::var("FLEET_DEVICE").unwrap_or_default();
         let about_this = |row: &&Exception| row.about(&target, &device);

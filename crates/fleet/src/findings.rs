@@ -138,9 +138,12 @@ fn decoded(uri: &str) -> String {
     let mut bytes = Vec::with_capacity(uri.len());
     let mut rest = uri.strip_prefix("file://").unwrap_or(uri).bytes();
     while let Some(byte) = rest.next() {
-        let digits: Vec<u8> = rest.clone().take(if byte == b'%' { 2 } else { 0 }).filter(u8::is_ascii_hexdigit).collect();
+        let digits: Vec<u8> =
+            rest.clone().take(if byte == b'%' { 2 } else { 0 }).filter(u8::is_ascii_hexdigit).collect();
         let code = match digits.as_slice() {
-            [_, _] => std::str::from_utf8(&digits).ok().and_then(|digits| u8::from_str_radix(digits, 16).ok()),
+            [_, _] => {
+                std::str::from_utf8(&digits).ok().and_then(|digits| u8::from_str_radix(digits, 16).ok())
+            }
             _ => None,
         };
         match code {

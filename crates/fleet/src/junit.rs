@@ -152,7 +152,6 @@ impl Suite {
     }
 
     /// Judges the tests by the component's rows: a failure that is expected is none, and one that is expected and does not come is one.
-    /// Rows that no test fits are told as well, but for the shards of a test run, of which each has a part only.
     pub fn judge(&mut self, expected: &[Exception], target: &str, device: &str) {
         for case in &mut self.cases {
             let Some(row) = expected.iter().find(|row| row.holds(&case.name, target, device)) else {
@@ -170,6 +169,22 @@ impl Suite {
                 Outcome::Skipped(why) => Outcome::Skipped(why.clone()),
             };
         }
+    }
+}
+
+impl Suite {
+    /// Adds a failure for each row that is about a device of a target and fits none of these tests, which are all that there are.
+    pub fn refuse_rows_without_tests(&mut self, rows: &[Exception], target: &str, device: &str) {
+        let fits = |row: &Exception| self.cases.iter().any(|case| row.holds(&case.name, target, device));
+        let stale: Vec<_> = rows.iter().filter(|row| row.about(target, device) && !fits(row)).collect();
+        self.cases.extend(stale.into_iter().map(|row| Case {
+            class: "rows of .ferrocm/ci.toml".to_owned(),
+            name: row.test.clone(),
+            time: 0.0,
+            outcome: Outcome::Failed(format!("no test has this name: remove the row\nits reason is: {}", row.reason)),
+            output: String::new(),
+            error: String::new(),
+        }));
     }
 }
 
@@ -338,6 +353,12 @@ stack</failure>
             matches!(&suite.cases[1].outcome, Outcome::Failed(how) if how.starts_with("passes now: remove the row"))
         );
         assert_eq!(suite.cases[2].outcome, Outcome::Failed("exit code 2".into()));
+        let rows = [row("a"), row("gone_*")];
+        suite.refuse_rows_without_tests(&rows, "gfx90a", "vgpu:gfx90a");
+        assert_eq!(suite.cases.len(), 3, "a row for another target says nothing here");
+        suite.refuse_rows_without_tests(&rows, "gfx942", "vgpu:gfx942");
+        assert_eq!(suite.cases.len(), 4);
+        assert!(matches!(&suite.cases[3].outcome, Outcome::Failed(how) if how.starts_with("no test has this name")));
         let mut other = Suite { name: "x".into(), cases: vec![case("b", Outcome::Passed)] };
         other.judge(&[row("b")], "gfx90a", "vgpu:gfx90a");
         assert_eq!(other.counts().failed, 0);

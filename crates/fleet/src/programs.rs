@@ -82,6 +82,12 @@ impl Runner<'_> {
             single.cases.iter().for_each(&mut tell);
             suite.cases.append(&mut single.cases);
         }
+        // A part of the tests does not tell which names there are.
+        if of == 1 {
+            for rows in [&self.settings.disabled, &self.settings.expected_failure] {
+                suite.refuse_rows_without_tests(rows, &self.target, &self.device);
+            }
+        }
         Ok(suite)
     }
 
@@ -97,6 +103,8 @@ impl Runner<'_> {
         let mut command = Command::new(program);
         command.current_dir(&folder).stdin(Stdio::null()).stdout(create(&output)?).stderr(create(&error)?);
         command.env("FERROCM_DEVICE", &self.device).env("LD_LIBRARY_PATH", &self.library);
+        // The settings alone say which checks there are, wherever the tests run.
+        command.env("FERROCM_VGPU_CHECK", &self.settings.checks);
         let started = Instant::now();
         let child = command.spawn().map_err(Error::io("run", program))?;
         let limit = Duration::from_secs(self.settings.test_timeout);
@@ -128,12 +136,11 @@ impl Runner<'_> {
     fn keep(&self, program: &Path, name: &str, folder: &Path) -> Result<(), Error> {
         let copy = folder.join(name);
         fs::copy(program, &copy).map_err(Error::io("write", &copy))?;
-        let checks = std::env::var("FERROCM_VGPU_CHECK").unwrap_or_default();
         let text = format!(
             "#!/bin/sh\n# Runs the program as the test did. LIBRARY is a folder with libamdhip64.so.7, which `cargo xtask dropin` makes.\n\
              cd \"$(dirname \"$0\")\" || exit\n\
-             FERROCM_DEVICE='{}' FERROCM_VGPU_CHECK='{checks}' LD_LIBRARY_PATH=\"${{LIBRARY:?names no folder}}\" exec './{name}'\n",
-            self.device
+             FERROCM_DEVICE='{}' FERROCM_VGPU_CHECK='{}' LD_LIBRARY_PATH=\"${{LIBRARY:?names no folder}}\" exec './{name}'\n",
+            self.device, self.settings.checks
         );
         crate::error::write(&folder.join("reproduce.sh"), &text)
     }
@@ -196,7 +203,7 @@ mod tests {
         program(folder.path(), "e", "exit 1");
         program(folder.path(), "f", "kill -SEGV $$");
         program(folder.path(), "g", "exit 1");
-        let text = "test-timeout = 1\n[[disabled]]\ntest = \"e\"\nreason = \"flaky\"\n[[expected-failure]]\ntest = \"g\"\nreason = \"#9\"\n[[expected-failure]]\ntest = \"a\"\nreason = \"#8\"\n";
+        let text = "test-timeout = 1\n[[disabled]]\ntest = \"e\"\nreason = \"flaky\"\n[[expected-failure]]\ntest = \"g\"\nreason = \"#9\"\n[[expected-failure]]\ntest = \"a\"\nreason = \"#8\"\n[[disabled]]\ntest = \"gone\"\nreason = \"#7\"\n";
         let settings = Settings::parse(text).expect("settings");
         let mut names = Vec::new();
         let suite =
@@ -218,6 +225,7 @@ mod tests {
         assert_eq!(told[4], "skipped: disabled: flaky");
         assert!(told[5].starts_with("signal: 11"), "{}", told[5]);
         assert_eq!(told[6], "skipped: expected failure: #9 (exit status: 1)");
+        assert_eq!((told[7].as_str(), told.len()), ("no test has this name: remove the row", 8));
         assert_eq!((suite.cases[1].output.as_str(), suite.cases[1].error.as_str()), ("said\n", "why\n"));
         // What failed can be run again.
         let kept = folder.path().join("out/failed/b");

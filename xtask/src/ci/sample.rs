@@ -312,7 +312,31 @@ impl Pipeline<'_> {
             "sums_of_whole_numbers_are_exact",
         ];
         ensure!(tests == expected, "{tests:?}");
+        self.rust_tests_are_judged()?;
         Ok(artifacts)
+    }
+
+    /// What cargo-nextest says of tests is judged by the rows of the component.
+    fn rust_tests_are_judged(&self) -> Result<()> {
+        let wrong: Edit = ("../sample-rust/tests/device.rs", "Ok(8_002_000.0)", "Ok(1.0)");
+        let settings = |row: &'static str| ("../sample-rust/.ferrocm/ci.toml", LAST_SETTING, row);
+        let row = "[[expected-failure]]\ntest = \"sums_*\"\nreason = \"issue 19\"\n";
+        let disabled = "[[disabled]]\ntest = \"sums_*\"\nreason = \"issue 20\"\n";
+        for (name, edits, told) in [
+            ("rust-wrong", vec![wrong], Some("`sums_of_whole_numbers_are_exact`")),
+            ("rust-expected", vec![wrong, settings(row)], None),
+            ("rust-fixed", vec![settings(row)], Some("passes now: remove the row")),
+            ("rust-disabled", vec![wrong, settings(disabled)], None),
+        ] {
+            let repository = self.repository(name, &edits)?;
+            let failed = self.run(&self.local("sample-rust", &repository, name), Some("test"), &[TARGET])?;
+            match (&failed, told) {
+                (Some(("test", text)), Some(told)) if text.contains(told) => {}
+                (None, None) => {}
+                _ => bail!("`{name}` was to tell {told:?}, and it is {failed:?}"),
+            }
+        }
+        Ok(())
     }
 
     /// A fault is caught in its stage, with a text that says what it is.
