@@ -101,7 +101,7 @@ fn keys_stand_in_the_user_data_if_they_are_those_of_the_table() {
     fs::write(keys.file("docker"), "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nhalf\n").unwrap();
     let half = keys.user_data(&table, project()).unwrap_err().to_string();
     assert!(half.ends_with("docker.asc: it is no armoured public key"), "{half}");
-    // gpg's helpers end with the folder that they serve.
+    // What gpg has started ends.
     let _ = Command::new("gpgconf")
         .env("GNUPGHOME", folder.path().join("gnupg"))
         .args(["--kill", "all"])

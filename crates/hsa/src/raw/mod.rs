@@ -10,6 +10,7 @@ mod calls;
 mod packet;
 mod progress;
 mod ring;
+mod sharing;
 mod signals;
 
 pub use arguments::{ArgumentRing, Room};
