@@ -6,6 +6,10 @@ use hsa_sys::{hsa_agent_t, hsa_amd_ipc_memory_t, hsa_status_t};
 
 use super::calls::{Answer, Calls, Errors, Kind};
 
+#[allow(
+    clippy::not_unsafe_ptr_arg_deref,
+    reason = "addresses are ones that the implementation has given, as `Calls::new` was promised, or ones that it looks up"
+)]
 impl<E: Errors> Calls<E> {
     /// `hsa_amd_ipc_memory_create`: a whole allocation, for other processes.
     pub fn share(self, pointer: *mut c_void, size: usize) -> Answer<E, hsa_amd_ipc_memory_t> {
