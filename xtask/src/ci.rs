@@ -183,7 +183,11 @@ pub(crate) fn ci(task: Task) -> Result<ExitCode> {
             suite.judge(&settings.expected_failure, &needed("FLEET_TARGET")?, &needed("FLEET_DEVICE")?);
             if needed("FLEET_SHARD")? == "1/1" {
                 // Disabled tests are not among the results.
-                suite.refuse_rows_without_tests(&settings.expected_failure, &needed("FLEET_TARGET")?, &needed("FLEET_DEVICE")?);
+                suite.refuse_rows_without_tests(
+                    &settings.expected_failure,
+                    &needed("FLEET_TARGET")?,
+                    &needed("FLEET_DEVICE")?,
+                );
             }
             finish(&suite, &out)
         }

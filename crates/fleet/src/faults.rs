@@ -102,6 +102,14 @@ write of 4 bytes at 0x7f038dc833e8 is outside every allocation
         assert_eq!(*text, format!("libamdhip64: error: {REPORT}"));
     }
 
+    proptest::proptest! {
+        #[test]
+        fn a_report_is_found_behind_any_lines(before in "(?s).{0,200}", after in "(?s).{0,200}") {
+            let found = find(&format!("{before}\n{REPORT}\n\n{after}"));
+            proptest::prop_assert!(found.iter().any(|fault| fault.kernel == "inlined" && fault.place.contains("lane 5")));
+        }
+    }
+
     #[test]
     fn what_only_looks_like_one_is_none() {
         assert_eq!(find("kernel panic (gfx)\nkernel 6.1 (amd64)\n"), []);

@@ -181,7 +181,10 @@ impl Suite {
             class: "rows of .ferrocm/ci.toml".to_owned(),
             name: row.test.clone(),
             time: 0.0,
-            outcome: Outcome::Failed(format!("no test has this name: remove the row\nits reason is: {}", row.reason)),
+            outcome: Outcome::Failed(format!(
+                "no test has this name: remove the row\nits reason is: {}",
+                row.reason
+            )),
             output: String::new(),
             error: String::new(),
         }));
@@ -282,6 +285,21 @@ mod tests {
         assert_eq!(suite.counts(), Counts { tests: 3, failed: 1, skipped: 1 });
     }
 
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_carried(name in "[^\\p{C}]+", told in ".*", output in "(?s).*") {
+            let how = told.clone();
+            let mut single = case(&name, Outcome::Failed(how));
+            single.output = output.clone();
+            let xml = Suite { name: told, cases: vec![single] }.to_xml();
+            let read = Suite::parse(&xml).expect("JUnit");
+            let shown: String = legal(&output).collect();
+            proptest::prop_assert!(read.cases[0].output == shown, "{:?} {:?}", read.cases[0].output, shown);
+            proptest::prop_assert_eq!(&read.cases[0].name, &name);
+            proptest::prop_assert_eq!(read.counts().failed, 1);
+        }
+    }
+
     #[test]
     fn a_suite_without_tests_took_no_time() {
         let xml = Suite { name: "x".into(), cases: Vec::new() }.to_xml();
@@ -358,7 +376,9 @@ stack</failure>
         assert_eq!(suite.cases.len(), 3, "a row for another target says nothing here");
         suite.refuse_rows_without_tests(&rows, "gfx942", "vgpu:gfx942");
         assert_eq!(suite.cases.len(), 4);
-        assert!(matches!(&suite.cases[3].outcome, Outcome::Failed(how) if how.starts_with("no test has this name")));
+        assert!(
+            matches!(&suite.cases[3].outcome, Outcome::Failed(how) if how.starts_with("no test has this name"))
+        );
         let mut other = Suite { name: "x".into(), cases: vec![case("b", Outcome::Passed)] };
         other.judge(&[row("b")], "gfx90a", "vgpu:gfx90a");
         assert_eq!(other.counts().failed, 0);

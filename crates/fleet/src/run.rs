@@ -225,7 +225,7 @@ mod tests {
         Local {
             home: "/home".into(),
             repo: "/repo".into(),
-            work: "/work-folder".into(),
+            work: "/elsewhere".into(),
             component: "reduce".into(),
             tier: Tier::Quick,
             event: "local".into(),

@@ -291,9 +291,8 @@ impl Server {
         // It ends with the process.
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                if let (Ok(request), Ok(mut kept)) = (answer(stream, &listed), kept.lock()) {
-                    kept.push(request);
-                }
+                // What cannot be read is no request, which the checks then miss.
+                let _ = answer(stream, &listed, &kept);
             }
         });
         Ok(Self { address, requests })
@@ -304,7 +303,7 @@ impl Server {
     }
 }
 
-fn answer(stream: TcpStream, listed: &str) -> Result<Request> {
+fn answer(stream: TcpStream, listed: &str, kept: &Mutex<Vec<Request>>) -> Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut first = String::new();
     reader.read_line(&mut first)?;
@@ -325,8 +324,12 @@ fn answer(stream: TcpStream, listed: &str) -> Result<Request> {
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
     let text = if method == "GET" { listed } else { "{}" };
+    // Before the answer, with which the step may end.
+    if let Ok(mut kept) = kept.lock() {
+        kept.push(Request { method, path, token, body });
+    }
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", text.len());
     stream.write_all(head.as_bytes())?;
     stream.write_all(text.as_bytes())?;
-    Ok(Request { method, path, token, body })
+    Ok(())
 }
