@@ -343,6 +343,40 @@ mod tests {
     }
 
     #[test]
+    fn the_page_names_every_stage_and_everything_that_steps_read() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let page = std::fs::read_to_string(root.join("docs/fleet.md")).expect("the page");
+        for stage in stages::ALL {
+            assert!(page.contains(&format!("\n| `{}` | ", stage.name)), "{}", stage.name);
+        }
+        // What `settings` gives a step is no input.
+        let description = example();
+        let component = description.component("reduce").expect("a component");
+        let settings = crate::Settings::default().variables(&description, component);
+        let given = names_in(&(settings + "FLEET_PLACE"));
+        let mut read = BTreeSet::new();
+        for entry in std::fs::read_dir(root.join("ci/steps")).expect("the steps") {
+            read.extend(names_in(&std::fs::read_to_string(entry.expect("an entry").path()).expect("a step")));
+        }
+        read.extend(CONTEXT.map(|(name, _)| name.to_owned()));
+        read.extend(crate::rows::VARIABLES.map(|(name, _)| name.to_owned()));
+        let told = names_in(&page);
+        // The store is in the settings, and may be in the environment as well.
+        for name in read.iter().filter(|name| !given.contains(*name) || *name == "FLEET_STORE") {
+            assert!(told.contains(name), "{name} is not in docs/fleet.md");
+        }
+        for name in &told {
+            assert!(read.contains(name), "{name} is in docs/fleet.md, and no step reads it");
+        }
+    }
+
+    /// The names of variables in a text.
+    fn names_in(text: &str) -> BTreeSet<String> {
+        let words = text.split(|c: char| !(c.is_ascii_uppercase() || c == '_'));
+        words.filter(|word| word.starts_with("FLEET_")).map(str::to_owned).collect()
+    }
+
+    #[test]
     fn stubs_are_a_few_lines() {
         for file in stubs::files(&example()) {
             let lines =
