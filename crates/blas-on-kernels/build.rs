@@ -1,11 +1,13 @@
-//! Compiles the device sources in the workspace's `kernels/blas` folder, and writes the functions of the table from `functions.txt`.
+//! Compiles the device sources in the workspace's `kernels/blas` folder, and writes the functions of the table from `functions.txt`. The
+//! published package has the code in `prebuilt` in the place of the sources.
 
 #[path = "build/entries.rs"]
 mod entries;
 
 fn main() {
     // Build scripts run in their package's folder.
-    kernel_build::Builder::new("../../kernels/blas").types("::code_object::embedded").embed_or_exit();
+    let builder = kernel_build::Builder::new("../../kernels/blas").types("::code_object::embedded");
+    builder.embed_prebuilt_or_exit("prebuilt");
     let text = std::fs::read_to_string(entries::FUNCTIONS).unwrap_or_else(|error| fail(&error.to_string()));
     println!("cargo::rerun-if-changed={}", entries::FUNCTIONS);
     println!("cargo::rerun-if-changed=build");

@@ -224,25 +224,61 @@ fn internals(folder: &Path) -> Result<PathBuf> {
 /// The source of [`internals`].
 const INTERNALS: &str = "crates/librocblas/internals/internals.cpp";
 
+/// The package of the program that people install, and the program's name.
+const PROGRAM: &str = "ferrocm";
+
+/// Builds everything that packages hold into a folder, without debug information and names for debuggers: `lib` with the libraries, and
+/// `bin` with the program.
+pub(crate) fn packaged(release: bool, folder: &Path) -> Result<()> {
+    let built = Built::with_program(release)?;
+    let program = built.program.as_deref().context("cargo made no program ferrocm")?;
+    for library in ALL {
+        let path = built.link(&library, &folder.join("lib").join(library.folder))?;
+        run::run(Command::new("strip").arg("--strip-unneeded").arg(path))?;
+    }
+    let bin = folder.join("bin");
+    std::fs::create_dir_all(&bin).with_context(|| format!("cannot create {}", bin.display()))?;
+    run::run(Command::new("strip").arg("-o").arg(bin.join(PROGRAM)).arg(program))?;
+    Ok(())
+}
+
 /// The static libraries of a build.
 #[derive(Debug)]
 struct Built {
     release: bool,
     /// By the names of their targets.
     archives: HashMap<String, PathBuf>,
+    /// The program `ferrocm`, if it was built.
+    program: Option<PathBuf>,
 }
 
 impl Built {
     /// Builds all of them, whichever are wanted: together they share one virtual GPU, alone each would have it compiled with other
     /// features.
     fn new(release: bool) -> Result<Built> {
+        Self::from(release, build(release))
+    }
+
+    /// All of them, and the program `ferrocm` with what it measures with.
+    fn with_program(release: bool) -> Result<Built> {
         let mut command = build(release);
+        command.args(["--features", "ferrocm/measure"]);
+        match release {
+            true => command.args(["--package", PROGRAM]),
+            // A test for which Cargo builds the program.
+            false => command.args(["--test", "cli"]),
+        };
+        Self::from(release, command)
+    }
+
+    fn from(release: bool, mut command: Command) -> Result<Built> {
         let messages = command.stderr(Stdio::inherit()).stdout(Stdio::piped()).output();
         let messages = messages.with_context(|| format!("cannot start {}", run::describe(&command)))?;
         if !messages.status.success() {
             bail!("{} failed ({})", run::describe(&command), messages.status);
         }
-        Ok(Built { release, archives: archives(&String::from_utf8_lossy(&messages.stdout)) })
+        let messages = String::from_utf8_lossy(&messages.stdout);
+        Ok(Built { release, archives: archives(&messages), program: program(&messages) })
     }
 
     fn link(&self, library: &Library, folder: &Path) -> Result<PathBuf> {
@@ -262,6 +298,24 @@ impl Built {
         }
         Ok(folder)
     }
+}
+
+/// The program that Cargo's messages tell of.
+fn program(messages: &str) -> Option<PathBuf> {
+    #[derive(Deserialize)]
+    struct Message {
+        target: Target,
+        executable: Option<PathBuf>,
+    }
+    #[derive(Deserialize)]
+    struct Target {
+        name: String,
+        kind: Vec<String>,
+    }
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Message>(line).ok());
+    let mut programs =
+        messages.filter(|message| message.target.name == PROGRAM && message.target.kind == ["bin"]);
+    programs.find_map(|message| message.executable)
 }
 
 /// The static libraries that Cargo's messages tell of, by the names of their targets.
@@ -346,6 +400,9 @@ mod tests {
 {"reason":"build-finished","success":true}"#;
         let found = archives(messages);
         assert_eq!(found, HashMap::from([("smi".to_owned(), PathBuf::from("/t/libsmi-1.a"))]));
+        assert_eq!(program(messages), None);
+        let more = r#"{"reason":"compiler-artifact","target":{"name":"ferrocm","kind":["bin"]},"filenames":["/t/ferrocm"],"executable":"/t/ferrocm"}"#;
+        assert_eq!(program(&format!("{messages}\n{more}")), Some(PathBuf::from("/t/ferrocm")));
     }
 
     #[test]

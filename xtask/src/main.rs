@@ -15,6 +15,7 @@ mod engines;
 mod hipify;
 mod images;
 mod miri;
+mod package;
 #[cfg(test)]
 mod packages;
 mod patch;
@@ -92,6 +93,13 @@ enum Task {
     /// Writes a line for each of cudarc, cudaforge and bindgen_cuda that the program depends on into its [patch.crates-io].
     /// docs/engines.md says more.
     Patch(patch::Options),
+    /// Makes packages: for the registry, for Debian, for pip, archives and images for containers, with checksums, signatures and a bill of
+    /// materials; or installs them as people do and runs what is in them
+    ///
+    /// docs/packages.md says what is in each.
+    Package(package::Options),
+    /// Checks whether everything is ready for a release, and writes its notes
+    Release(package::ReleaseOptions),
     /// Generates the checked-in bindings of the -sys crates from the ROCm headers
     Bindgen(BindgenArguments),
     /// Compares crates/cudarc-on-hip with cudarc and writes docs/cudarc.md: which of its items are there
@@ -337,6 +345,8 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
         Task::Dropin(DropinArguments { out, release }) => dropin::dropin(&dropin::Options { out, release }),
         Task::Rocm(options) => return rocm_run::run(&options),
         Task::Patch(options) => patch::patch(&options),
+        Task::Package(options) => package::package(&options),
+        Task::Release(options) => package::release(&options),
         Task::Hipify(options) => return hipify::hipify(*options),
         Task::Images(options) => images::images(&options),
         Task::Ci(task) => return ci::ci(task),

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use setup::Program;
 
-use crate::commands::{bench, devices, doctor, hipify, setup as set_up};
+use crate::commands::{bench, devices, doctor, documents, hipify, run, setup as set_up};
 
 /// This program, as texts call it.
 const PROGRAM: Program = Program { name: "ferrocm", also_needs: &[] };
@@ -30,6 +30,7 @@ Examples:
   ferrocm setup               find the device compiler, or install it
   ferrocm doctor              see what is here, what is missing and what to do about it
   ferrocm devices             see which GPUs a program can open, and by which URIs
+  ferrocm run ./saxpy         run a HIP program, on a virtual GPU where there is no other
   ferrocm hipify --check src  see what of CUDA sources does not translate to HIP
   ferrocm bench extract LOG   see what a training log says of speed, memory and loss
   ferrocm bench compare a.json b.json
@@ -44,8 +45,11 @@ enum Command {
     Setup(set_up::Arguments),
     Doctor(doctor::Arguments),
     Devices(devices::Arguments),
+    Run(run::Arguments),
     Hipify(Box<hipify::Arguments>),
     Bench(bench::Arguments),
+    Completions(documents::Completions),
+    Man(documents::Man),
 }
 
 fn main() -> ExitCode {
@@ -53,6 +57,14 @@ fn main() -> ExitCode {
         Command::Setup(arguments) => set_up::run(arguments),
         Command::Doctor(arguments) => doctor::run(arguments),
         Command::Devices(arguments) => devices::run(&arguments),
+        Command::Run(arguments) => {
+            // It returns only if there is no program.
+            let (status, error) = run::run(&arguments);
+            output::tell_error(&error);
+            return ExitCode::from(status);
+        }
+        Command::Completions(arguments) => documents::completions(arguments),
+        Command::Man(arguments) => documents::man(&arguments),
         // Their exit status says what was found.
         Command::Hipify(arguments) => return hipify::run(&arguments),
         Command::Bench(arguments) => match bench::run(arguments) {

@@ -68,7 +68,7 @@ fn row<'a>(text: &'a str, first: &str) -> &'a str {
 fn help_shows_examples_of_every_command() {
     let help = run(&mut ferrocm(&["--help"]));
     assert_eq!(help.code, Some(0), "{}", help.err);
-    for command in ["setup", "doctor", "devices", "hipify", "bench"] {
+    for command in ["setup", "doctor", "devices", "run", "hipify", "bench", "completions", "man"] {
         assert!(help.out.contains(&format!("\n  {command} ")), "{command} in {}", help.out);
         let help = run(&mut ferrocm(&[command, "--help"]));
         assert_eq!(help.code, Some(0));
@@ -103,11 +103,80 @@ fn a_malformed_command_line_is_told_and_ends_with_2() {
         (&["bench", "compare"], "<RUN>"),
         (&["bench", "compare", "--threshold", "much", "a.json"], "expected a percentage"),
         (&["devices", "--device", "vgpu:gfx1100?cu=4"], "`cu` is not a parameter; expected `cus`"),
+        (&["run"], "<PROGRAM>"),
+        (&["run", "--device", "gpu", "--", "true"], "expected `auto`, `amdgpu`, `cuda` or `vgpu`"),
+        (&["completions", "tcsh"], "[possible values: bash,"),
         (&["devices", "--device", "gpu"], "expected `auto`, `amdgpu`, `cuda` or `vgpu`"),
     ] {
         let ran = run(&mut ferrocm(arguments));
         assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{arguments:?}: {}", ran.err);
         assert!(ran.err.contains(told), "{told} in {}", ran.err);
+    }
+}
+
+#[test]
+fn run_becomes_the_program_with_the_libraries_first() {
+    let folder = tempfile::tempdir().expect("folder");
+    let libraries = folder.path().canonicalize().expect("path");
+    let path = libraries.to_str().expect("UTF-8");
+    let none = run(&mut ferrocm(&["run", "--libraries", path, "env"]));
+    assert_eq!((none.code, none.out.as_str()), (Some(1), ""), "{}", none.err);
+    assert!(none.err.contains(&format!("there is no libamdhip64.so.7 in {path}")), "{}", none.err);
+    // What a program of this test never loads.
+    fs::write(libraries.join("libamdhip64.so.7"), "").expect("write");
+    let with = |arguments: &[&str]| {
+        let mut command = ferrocm(&["run"]);
+        command.args(arguments).env("FERROCM_LIBRARIES", path).env("LD_LIBRARY_PATH", "/before");
+        run(&mut command)
+    };
+    let ran = with(&["--device", "vgpu:gfx90a?count=2", "--", "env"]);
+    let expected = format!("LD_LIBRARY_PATH={path}:{path}/rocblas:{path}/rccl:/before");
+    for line in [&*expected, "FERROCM_DEVICE=vgpu:gfx90a?count=2"] {
+        assert!(ran.out.lines().any(|found| found == line), "{line} in {}", ran.out);
+    }
+    let ran = with(&["--amd-hip", "--device", "vgpu:gfx90a", "env"]);
+    let expected = format!("LD_LIBRARY_PATH={path}/hsa:/before");
+    for line in [&*expected, "FERROCM_HSA_DEVICE=vgpu:gfx90a"] {
+        assert!(ran.out.lines().any(|found| found == line), "{line} in {}", ran.out);
+    }
+    assert!(!ran.out.contains("\nFERROCM_DEVICE="), "{}", ran.out);
+    // Options behind the program's name are the program's.
+    let ran = with(&["sh", "-c", "echo $1; exit 7", "--device", "--device"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(7), "--device\n"), "{}", ran.err);
+    let ran = with(&["--", "no-such-program"]);
+    assert_eq!(ran.code, Some(127));
+    assert!(ran.err.contains("cannot start no-such-program"), "{}", ran.err);
+    assert_eq!(with(&["--", path]).code, Some(126));
+}
+
+#[test]
+fn manual_pages_and_completions_know_every_command() {
+    let folder = tempfile::tempdir().expect("folder");
+    let pages = folder.path().join("man1");
+    let ran = run(&mut ferrocm(&["man", pages.to_str().expect("UTF-8")]));
+    assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (Some(0), "", ""));
+    for page in ["ferrocm.1", "ferrocm-run.1", "ferrocm-devices.1", "ferrocm-bench-run.1"] {
+        let text = fs::read_to_string(pages.join(page)).unwrap_or_else(|error| panic!("{page}: {error}"));
+        assert!(text.contains(".TH ") && text.contains(".SH SYNOPSIS"), "{page}: {text}");
+    }
+    // The judge of a shell's text is the shell.
+    let ran = run(&mut ferrocm(&["completions", "bash"]));
+    let script = format!(
+        "{}\nCOMP_WORDS=(ferrocm de); COMP_CWORD=1; _ferrocm ferrocm de ferrocm; echo \"${{COMPREPLY[@]}}\"",
+        ran.out
+    );
+    match Command::new("bash").args(["-c", &script]).output() {
+        Ok(done) => assert_eq!(
+            String::from_utf8_lossy(&done.stdout),
+            "devices\n",
+            "{}",
+            String::from_utf8_lossy(&done.stderr)
+        ),
+        Err(_) => println!("skipped: no bash on this machine"),
+    }
+    for shell in ["zsh", "fish", "elvish", "powershell"] {
+        let ran = run(&mut ferrocm(&["completions", shell]));
+        assert!(ran.code == Some(0) && ran.out.contains("devices"), "{shell}: {}", ran.err);
     }
 }
 

@@ -77,7 +77,7 @@ pub struct Builder {
     dialect: Option<Dialect>,
     runtime_header: bool,
     source_lines: Option<bool>,
-    metrics: Option<bool>,
+    pub(crate) metrics: Option<bool>,
     amd_options: Vec<OsString>,
     compress: bool,
     pub(crate) link: bool,
@@ -676,7 +676,7 @@ impl Builder {
 }
 
 /// What a variable says that turns something on or off.
-fn is_on(variable: &str, otherwise: bool) -> bool {
+pub(crate) fn is_on(variable: &str, otherwise: bool) -> bool {
     match std::env::var(variable).as_deref().map(str::trim) {
         Ok("1" | "true" | "on") => true,
         Ok("0" | "false" | "off") => false,

@@ -56,6 +56,14 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The code that a package brings along is not what is asked for.
+    #[error("the code in {} {reason}", folder.display())]
+    Prebuilt {
+        /// Its folder.
+        folder: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The kernels' folder has no device sources.
     #[error("no .cu file in {}", folder.display())]
     NoSources {

@@ -8,6 +8,8 @@
 //! A build script ends with [`Builder::embed`], which writes a Rust module with everything in it; tools take the
 //! [`Build`] and what it knows about each kernel.
 //!
+//! [`Builder::embed_prebuilt`] is for packages that are published with their code, so that who builds them needs no compiler for GPUs.
+//!
 //! [`Builder::nvidia`] has nvcc compile the same sources for NVIDIA GPUs, too; [`Builder::features`] leaves it to features of the crate for
 //! which GPUs. [`Builder::offload_compress`] embeds code for many targets in a fraction of the room.
 //!
@@ -93,6 +95,7 @@ mod missing;
 mod nvcc;
 mod nvidia;
 mod overlay;
+mod prebuilt;
 mod prefix;
 pub mod ptx;
 pub mod report;

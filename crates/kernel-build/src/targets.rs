@@ -27,6 +27,9 @@ impl fmt::Display for Target {
 pub const DEFAULT_TARGETS: &[&str] =
     &["gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201"];
 
+/// Names targets where the caller names none.
+pub(crate) const VARIABLE: &str = "FERROCM_TARGETS";
+
 /// Reads a list of target names, dropping repetitions. `origin` is who wrote it.
 pub(crate) fn parse<S: AsRef<str>>(
     origin: &'static str,
@@ -50,14 +53,14 @@ pub(crate) fn parse<S: AsRef<str>>(
 /// # Errors
 /// [`Error::Target`] with what would be right, and [`Error::NoTargets`] for a list without a name.
 pub fn targets_from_env() -> Result<Vec<TargetId>, Error> {
-    from_value(std::env::var("FERROCM_TARGETS").ok().as_deref())
+    from_value(std::env::var(VARIABLE).ok().as_deref())
 }
 
 fn from_value(value: Option<&str>) -> Result<Vec<TargetId>, Error> {
     match value.map(str::trim).filter(|value| !value.is_empty()) {
         Some(value) => {
             let names = value.split(',').map(str::trim).filter(|name| !name.is_empty());
-            parse("FERROCM_TARGETS", names)
+            parse(VARIABLE, names)
         }
         None => parse("the default targets", DEFAULT_TARGETS),
     }

@@ -1,0 +1,163 @@
+//! `ferrocm run`: a HIP program on the libraries that were installed with this one.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+use clap::Args;
+use hip::DeviceUri;
+
+/// Says where the drop-in libraries are, where they are not beside the program.
+const LIBRARIES_VARIABLE: &str = "FERROCM_LIBRARIES";
+/// What the loader reads.
+const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
+/// Where packages put the libraries, seen from the folder of the program.
+const BESIDE: &str = "../lib/ferrocm";
+/// What every folder of the libraries has.
+const HIP: &str = "libamdhip64.so.7";
+/// The folders whose libraries take the place of AMD's, below that of [`HIP`]: rocBLAS and RCCL.
+const OTHERS: [&str; 2] = ["rocblas", "rccl"];
+/// The folder below it with the HSA runtime of virtual GPUs, on which AMD's own HIP runs.
+const HSA: &str = "hsa";
+
+/// Status of shells for a program that is there and cannot be started, and for one that is not there.
+const CANNOT_START: u8 = 126;
+const NO_PROGRAM: u8 = 127;
+
+const EXAMPLES: &str = "\
+Examples:
+  ferrocm run ./saxpy                               on the GPU of this machine, or on a virtual one
+  ferrocm run --device vgpu:gfx90a -- ./saxpy -n 8  on a virtual MI200
+  ferrocm run --amd-hip ./saxpy                     on this machine's ROCm, over virtual GPUs
+
+The program and what it starts find libamdhip64.so.7, librocblas.so.5 and librccl.so.1 of this project before any others, by
+LD_LIBRARY_PATH. A program with an old-style RPATH still finds those that it names.
+
+Exit status: the program's; 126 if it cannot be started, 127 if it is not there, 1 if the libraries are not, 2 for a malformed command
+line or device URI.";
+
+/// Runs a HIP program on the libraries of this project, on the GPU of this machine or a virtual one
+///
+/// Programs need not be built anew: the libraries have the names, functions and symbol versions of ROCm 7's.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// What to run on, such as vgpu:gfx90a?count=2 [default: FERROCM_DEVICE, else an AMD GPU, else a virtual one]
+    #[arg(long, value_name = "URI")]
+    device: Option<DeviceUri>,
+    /// Run on AMD's own HIP, which this machine has to have, over virtual GPUs
+    #[arg(long)]
+    amd_hip: bool,
+    /// Folder of the libraries [default: FERROCM_LIBRARIES, else ../lib/ferrocm beside this program]
+    #[arg(long, value_name = "DIR")]
+    libraries: Option<PathBuf>,
+    /// The program, by its path or a name in PATH, and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+/// Becomes the program. Returns only if it cannot: the status and the reason.
+pub(crate) fn run(arguments: &Arguments) -> (u8, anyhow::Error) {
+    let mut command = match command(arguments) {
+        Ok(command) => command,
+        Err(error) => return (1, error),
+    };
+    let error = command.exec();
+    let status = match error.kind() {
+        io::ErrorKind::NotFound => NO_PROGRAM,
+        _ => CANNOT_START,
+    };
+    let name = command.get_program().to_string_lossy().into_owned();
+    (status, anyhow::Error::new(error).context(format!("cannot start {name}")))
+}
+
+fn command(arguments: &Arguments) -> anyhow::Result<Command> {
+    let given = arguments.libraries.clone().or_else(|| {
+        std::env::var_os(LIBRARIES_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from)
+    });
+    let program = std::env::current_exe().context("cannot find out where this program is")?;
+    let libraries = libraries(given, &program)?;
+    let path = library_path(&libraries, arguments.amd_hip, std::env::var_os(LIBRARY_PATH).as_deref())?;
+    // clap demands one.
+    let (name, rest) = arguments.program.split_first().context("no program is named")?;
+    let mut command = Command::new(name);
+    command.args(rest).env(LIBRARY_PATH, path);
+    if let Some(device) = &arguments.device {
+        // AMD's HIP asks the HSA library, and that one this variable.
+        command.env(
+            if arguments.amd_hip { HSA_DEVICE_VARIABLE } else { hip::uri::DEVICE_VARIABLE },
+            device.to_string(),
+        );
+    }
+    Ok(command)
+}
+
+/// Names the virtual GPUs of the HSA library.
+const HSA_DEVICE_VARIABLE: &str = "FERROCM_HSA_DEVICE";
+
+/// The folder of the libraries: the given one, else the one that packages put beside the program.
+fn libraries(given: Option<PathBuf>, program: &Path) -> anyhow::Result<PathBuf> {
+    let is_named = given.is_some();
+    let folder = given.unwrap_or_else(|| program.parent().unwrap_or(Path::new("/")).join(BESIDE));
+    // The loader would look a relative path up in whatever folder the program goes to.
+    match folder.canonicalize() {
+        Ok(found) if found.join(HIP).is_file() => Ok(found),
+        _ if is_named => anyhow::bail!("there is no {HIP} in {}", folder.display()),
+        _ => anyhow::bail!(
+            "there is no {HIP} in {}: `cargo install` brings this program without the libraries. The packages have them; a folder \
+             that `cargo xtask dropin` made can be named by --libraries or {LIBRARIES_VARIABLE}",
+            folder.display()
+        ),
+    }
+}
+
+/// What the loader is to look at: our folders, then those that were named before.
+fn library_path(libraries: &Path, amd_hip: bool, before: Option<&OsStr>) -> anyhow::Result<OsString> {
+    let mut folders = match amd_hip {
+        true => vec![libraries.join(HSA)],
+        false => {
+            std::iter::once(libraries.to_owned()).chain(OTHERS.map(|name| libraries.join(name))).collect()
+        }
+    };
+    // An empty part would be the current folder.
+    folders.extend(
+        before.into_iter().flat_map(std::env::split_paths).filter(|part| !part.as_os_str().is_empty()),
+    );
+    std::env::join_paths(folders).with_context(|| format!("{} cannot be part of a path", libraries.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_are_beside_the_program_or_where_one_says() {
+        let folder = tempfile::tempdir().expect("folder");
+        let root = folder.path().canonicalize().expect("path");
+        let program = root.join("bin/ferrocm");
+        let installed = root.join("lib/ferrocm");
+        std::fs::create_dir_all(&installed).expect("folder");
+        std::fs::create_dir_all(root.join("bin")).expect("folder");
+        let error = libraries(None, &program).expect_err("nothing is there").to_string();
+        assert!(error.contains(HIP) && error.contains("cargo install"), "{error}");
+        std::fs::write(installed.join(HIP), "").expect("file");
+        assert_eq!(libraries(None, &program).expect("found"), installed);
+        assert_eq!(libraries(Some(installed.clone()), Path::new("/x/y")).expect("found"), installed);
+        let error = libraries(Some(root.clone()), &program).expect_err("not there").to_string();
+        assert!(error.ends_with(&root.display().to_string()), "{error}");
+    }
+
+    #[test]
+    fn our_libraries_come_first_and_the_current_folder_never() {
+        let path = |amd_hip, before: &str| {
+            library_path(Path::new("/l"), amd_hip, Some(OsStr::new(before))).expect("path")
+        };
+        assert_eq!(path(false, "/a:/b"), "/l:/l/rocblas:/l/rccl:/a:/b");
+        assert_eq!(path(true, "/a"), "/l/hsa:/a");
+        assert_eq!(path(true, ":"), "/l/hsa");
+        assert!(library_path(Path::new("/l:m"), false, None).is_err());
+    }
+}

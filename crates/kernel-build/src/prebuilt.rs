@@ -1,0 +1,130 @@
+//! Code that a published package brings along, for machines without a compiler for GPUs.
+
+use std::fs;
+use std::path::Path;
+
+use code_object::TargetId;
+
+use crate::builder::is_on;
+use crate::cache::write_atomically;
+use crate::embed::exit_with;
+use crate::{Build, Builder, Error, targets};
+
+/// Names the targets of the code beside it, one a line.
+const LIST: &str = "targets.txt";
+
+impl Build {
+    /// Writes what [`embed_prebuilt`](Builder::embed_prebuilt) takes, into a folder that is there: what
+    /// [`write_rust`](Self::write_rust) writes with these arguments, and a list of the targets.
+    ///
+    /// # Errors
+    /// [`Error::Io`] names the file.
+    pub fn write_prebuilt(&self, folder: &Path, name: &str, types: &str) -> Result<(), Error> {
+        self.write_rust(folder, name, types)?;
+        let list: String = self.targets.iter().map(|target| format!("{target}\n")).collect();
+        write_atomically(&folder.join(LIST), list.as_bytes())
+    }
+}
+
+impl Builder {
+    /// For build scripts of packages that are published with their code: where this folder of the package is there, embeds what
+    /// [`write_prebuilt`](Build::write_prebuilt) wrote into it, and needs neither sources nor compiler. Else it
+    /// [embeds](Self::embed) what it builds.
+    ///
+    /// All of the code is embedded, for whatever targets there is some. Nothing is returned then.
+    ///
+    /// # Errors
+    /// As for [`embed`](Self::embed); [`Error::Prebuilt`] if the folder is incomplete, lacks a target that `FERROCM_TARGETS` names, or
+    /// kernels are to count what they do (`FERROCM_KERNEL_METRICS`).
+    pub fn embed_prebuilt(self, folder: impl AsRef<Path>) -> Result<Option<Build>, Error> {
+        let folder = folder.as_ref();
+        if !folder.is_dir() {
+            return self.embed().map(Some);
+        }
+        self.tell_variables();
+        println!("cargo::rerun-if-changed={}", folder.display());
+        let out = std::env::var_os("OUT_DIR").ok_or(Error::NotABuildScript { name: "OUT_DIR" })?;
+        let asked = match std::env::var_os(targets::VARIABLE) {
+            Some(text) if !text.is_empty() => targets::targets_from_env()?,
+            _ => Vec::new(),
+        };
+        let metrics = self.metrics.unwrap_or_else(|| is_on("FERROCM_KERNEL_METRICS", false));
+        take(folder, Path::new(&out), &self.output, &asked, metrics)?;
+        Ok(None)
+    }
+
+    /// As [`embed_prebuilt`](Self::embed_prebuilt), but an error goes to Cargo, line by line, and ends the process with status 1.
+    pub fn embed_prebuilt_or_exit(self, folder: impl AsRef<Path>) -> Option<Build> {
+        self.embed_prebuilt(folder).unwrap_or_else(|error| exit_with(&error))
+    }
+}
+
+/// Copies the files, if they are all that is asked for.
+fn take(folder: &Path, out: &Path, name: &str, asked: &[TargetId], metrics: bool) -> Result<(), Error> {
+    let refuse = |reason: String| Error::Prebuilt { folder: folder.to_owned(), reason };
+    if metrics {
+        return Err(refuse(
+            "does not count what kernels do, which FERROCM_KERNEL_METRICS asks for".to_owned(),
+        ));
+    }
+    for needed in [LIST, name] {
+        if !folder.join(needed).is_file() {
+            return Err(refuse(format!("is incomplete: {needed} is missing")));
+        }
+    }
+    let list = folder.join(LIST);
+    let text = fs::read_to_string(&list).map_err(|error| Error::io("read", &list, error))?;
+    let there = targets::parse(LIST, text.lines())?;
+    for target in asked {
+        if !there.iter().any(|one| one.fit(target).is_some()) {
+            let there = text.lines().collect::<Vec<_>>().join(", ");
+            return Err(refuse(format!(
+                "has nothing for {target}, which FERROCM_TARGETS names; it is for {there}"
+            )));
+        }
+    }
+    let entries = fs::read_dir(folder).map_err(|error| Error::io("read", folder, error))?;
+    for entry in entries {
+        let path = entry.map_err(|error| Error::io("read", folder, error))?.path();
+        let bytes = fs::read(&path).map_err(|error| Error::io("read", &path, error))?;
+        if let Some(name) = path.file_name() {
+            write_atomically(&out.join(name), &bytes)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(name: &str) -> TargetId {
+        name.parse().expect("a target")
+    }
+
+    #[test]
+    fn a_folder_is_taken_as_it_is_or_refused_with_the_reason() {
+        let folder = tempfile::tempdir().expect("folder");
+        let (from, out) = (folder.path().join("prebuilt"), folder.path().join("out"));
+        fs::create_dir(&from).expect("folder");
+        fs::create_dir(&out).expect("folder");
+        let refused = |asked: &[TargetId], metrics| {
+            let error = take(&from, &out, "kernels.rs", asked, metrics).expect_err("refused").to_string();
+            assert!(error.contains(&*from.to_string_lossy()), "{error}");
+            error
+        };
+        assert!(refused(&[], false).contains("targets.txt is missing"));
+        fs::write(from.join(LIST), "gfx90a\ngfx1100\n").expect("write");
+        assert!(refused(&[], false).contains("kernels.rs is missing"));
+        fs::write(from.join("kernels.rs"), "// code\n").expect("write");
+        fs::write(from.join("fill.hipfb"), [1, 2, 3]).expect("write");
+        take(&from, &out, "kernels.rs", &[], false).expect("taken");
+        assert_eq!(fs::read(out.join("fill.hipfb")).expect("copied"), [1, 2, 3]);
+        take(&from, &out, "kernels.rs", &[target("gfx1100"), target("gfx90a:xnack-")], false).expect("taken");
+        let error = refused(&[target("gfx1100"), target("gfx1036")], false);
+        assert!(error.contains("gfx1036") && error.contains("gfx90a, gfx1100"), "{error}");
+        assert!(refused(&[], true).contains("FERROCM_KERNEL_METRICS"));
+        fs::write(from.join(LIST), "gfx90a\nnonsense\n").expect("write");
+        assert!(take(&from, &out, "kernels.rs", &[], false).is_err());
+    }
+}

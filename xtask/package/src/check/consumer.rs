@@ -1,0 +1,103 @@
+//! The crates in their packed form, built in a fresh folder by a program that uses them, without a compiler for GPUs.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use super::{Checks, DEVICE, Seen, succeeds};
+use crate::about::{NAME, cargo};
+use crate::crates::ORDER;
+
+/// A program with the ready-made kernels.
+const PROGRAM: &str = r#"use hip::{Device, DeviceBuffer};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let device = Device::open_default()?;
+    let stream = device.stream()?;
+    let kernels = kernels::Kernels::new(&device);
+    let x = DeviceBuffer::from_slice(&stream, &[1.0_f32, 2.0, 3.0])?;
+    let mut y = DeviceBuffer::from_slice(&stream, &[10.0_f32, 20.0, 30.0])?;
+    kernels.axpy(&stream, 2.0, &x, &mut y)?;
+    println!("{device}: {:?}", y.to_vec(&stream)?);
+    Ok(())
+}
+"#;
+/// What it prints at the end.
+const RESULT: &str = "[12.0, 24.0, 36.0]";
+/// A compiler that is not there.
+const NO_COMPILER: &str = "/no/such/clang";
+
+/// Unpacks all crates, builds a program that depends on all of them, runs it, and checks the program of the project.
+pub(super) fn crates(place: &Checks) -> Seen {
+    let packed = place.out.join("crates");
+    let order = packed.join(ORDER);
+    let order = fs::read_to_string(&order).with_context(|| format!("cannot read {}", order.display()))?;
+    let folder = place.fresh("crates")?;
+    let version = &place.about.version;
+    let mut patches = "[patch.crates-io]\n".to_owned();
+    let mut dependencies = String::new();
+    for name in order.lines() {
+        let file = packed.join(format!("{name}-{version}.crate"));
+        succeeds(
+            Command::new("tar")
+                .arg("--extract")
+                .arg("--gzip")
+                .arg("--file")
+                .arg(&file)
+                .arg("--directory")
+                .arg(&folder),
+        )?;
+        let path = folder.join(format!("{name}-{version}"));
+        for license in crate::about::LICENSE_FILES {
+            if !path.join(license).is_file() {
+                bail!("{} has no {license}", file.display());
+            }
+        }
+        let _ = writeln!(patches, "{name} = {{ path = {:?} }}", path.display().to_string());
+        if name != NAME {
+            let _ = writeln!(dependencies, "{name} = \"={version}\"");
+        }
+    }
+    write(&folder.join(".cargo/config.toml"), &patches)?;
+    let program = folder.join("program");
+    let manifest = format!(
+        "[package]\nname = \"program\"\nversion = \"0.0.0\"\nedition = \"2024\"\npublish = false\n\n[dependencies]\n{dependencies}\n\
+         [workspace]\n"
+    );
+    write(&program.join("Cargo.toml"), &manifest)?;
+    write(&program.join("src/main.rs"), PROGRAM)?;
+    let target = folder.join("target");
+    let build = |arguments: &[&str], at: &Path| {
+        let mut command = cargo();
+        command.args(arguments).arg("--quiet").current_dir(at).env("CARGO_TARGET_DIR", &target);
+        command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("FERROCM_CLANG", NO_COMPILER);
+        for name in ["FERROCM_TARGETS", "FERROCM_KERNEL_METRICS", "RUSTFLAGS", "CARGO_INCREMENTAL"] {
+            command.env_remove(name);
+        }
+        command
+    };
+    succeeds(&mut build(&["build"], &program))?;
+    let text = succeeds(Command::new(target.join("debug/program")).env("FERROCM_DEVICE", DEVICE))?;
+    if !text.contains(RESULT) {
+        bail!("the program printed {text}");
+    }
+    let own = folder.join(format!("{NAME}-{version}"));
+    succeeds(&mut build(&["check", "--features", "measure"], &own))?;
+    Ok(vec![
+        format!("{} packages unpacked, each with its licences", order.lines().count()),
+        format!(
+            "a program that depends on all libraries was built without a compiler for GPUs, and printed: {}",
+            text.trim()
+        ),
+        format!("the program {NAME}, with kernels, compiles from its package"),
+    ])
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    let told = || format!("cannot write {}", path.display());
+    fs::create_dir_all(path.parent().unwrap_or(path)).with_context(told)?;
+    fs::write(path, text).with_context(told)
+}

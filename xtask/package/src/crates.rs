@@ -1,0 +1,194 @@
+//! The packages for the registry: in the order in which they are published, with the kernels' code in the place of their sources.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use setup::run;
+
+use crate::about::{LICENSE_FILES, cargo, target_folder, workspace};
+use crate::metadata::{Metadata, Package};
+
+/// The packages that bring code for GPUs along, by folder, and where they have it.
+pub(crate) const WITH_KERNELS: [&str; 2] = ["kernels", "blas-on-kernels"];
+const PREBUILT: &str = "prebuilt";
+/// What the registry takes, compressed.
+const LARGEST: u64 = 10 << 20;
+/// The file with the packages' names, in the order of publishing.
+pub(crate) const ORDER: &str = "order.txt";
+
+/// Packs all packages that are published into a folder; returns their files in the order of publishing.
+pub(crate) fn crates(prebuilt: &Path, out: &Path) -> Result<Vec<PathBuf>> {
+    let stage = stage(prebuilt)?;
+    let metadata = Metadata::of_members(&stage)?;
+    let order = order(&metadata.packages)?;
+    let target = target_folder().join("packages/crates-target");
+    // All at once: Cargo then takes each other's packages for those that the registry does not have yet, in the right order.
+    // They are built from their packed form by the check, which has no compiler for GPUs.
+    let mut publish = cargo();
+    publish.args(["publish", "--dry-run", "--workspace", "--no-verify", "--allow-dirty", "--quiet"]);
+    publish.current_dir(&stage).env("CARGO_TARGET_DIR", &target);
+    run::run(&mut publish)?;
+    let folder = out.join("crates");
+    match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("cannot empty {}", folder.display()));
+        }
+        _ => fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?,
+    }
+    let mut files = Vec::new();
+    let mut list = String::new();
+    for package in &order {
+        let name = format!("{}-{}.crate", package.name, package.version);
+        let (from, to) = (packed(&target, &name)?, folder.join(&name));
+        let size = fs::copy(&from, &to).with_context(|| format!("cannot copy {}", from.display()))?;
+        if size > LARGEST {
+            bail!("{name} has {size} bytes; the registry takes {LARGEST}");
+        }
+        list.push_str(&format!("{}\n", package.name));
+        println!("{:>9} bytes  {name}", size);
+        files.push(to);
+    }
+    let path = folder.join(ORDER);
+    fs::write(&path, list).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(files)
+}
+
+/// Where Cargo has put a package: which folder that is depends on its version.
+fn packed(target: &Path, name: &str) -> Result<PathBuf> {
+    let folders = ["package", "package/tmp-crate", "package/tmp-registry"];
+    let found = folders.iter().map(|folder| target.join(folder).join(name)).find(|path| path.is_file());
+    found.with_context(|| format!("Cargo has packed no {name} into {}", target.join("package").display()))
+}
+
+/// A copy of the workspace with all that packages need: licences, and code for GPUs.
+fn stage(prebuilt: &Path) -> Result<PathBuf> {
+    let stage = target_folder().join("packages/workspace");
+    if stage.exists() {
+        fs::remove_dir_all(&stage).with_context(|| format!("cannot empty {}", stage.display()))?;
+    }
+    let mut list = Command::new("git");
+    list.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(workspace());
+    for path in run::capture(&mut list)?.split('\0').filter(|path| !path.is_empty()) {
+        // What was deleted and not committed is listed, too.
+        let from = workspace().join(path);
+        if from.symlink_metadata().is_ok() {
+            copy(&from, &stage.join(path))?;
+        }
+    }
+    for package in Metadata::of_members(&stage)?.packages.iter().filter(|package| package.is_published()) {
+        for license in LICENSE_FILES {
+            copy(&workspace().join(license), &package.folder().join(license))?;
+        }
+    }
+    for name in WITH_KERNELS {
+        let (from, to) = (prebuilt.join(name), stage.join("crates").join(name).join(PREBUILT));
+        let entries = fs::read_dir(&from).with_context(|| format!("cannot read {}", from.display()))?;
+        for entry in entries {
+            let entry = entry.with_context(|| format!("cannot read {}", from.display()))?;
+            copy(&entry.path(), &to.join(entry.file_name()))?;
+        }
+    }
+    Ok(stage)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    let told = || format!("cannot copy {} to {}", from.display(), to.display());
+    fs::create_dir_all(to.parent().unwrap_or(to)).with_context(told)?;
+    match fs::read_link(from) {
+        Ok(link) => symlink(link, to).with_context(told),
+        Err(_) => fs::copy(from, to).map(|_| ()).with_context(told),
+    }
+}
+
+/// The packages that are published, each after all that it depends on.
+///
+/// # Errors
+/// A circle, or a dependency on a package that is not published.
+pub(crate) fn order(packages: &[Package]) -> Result<Vec<&Package>> {
+    let published: BTreeMap<&str, &Package> =
+        packages.iter().filter(|one| one.is_published()).map(|one| (one.name.as_str(), one)).collect();
+    let mut waiting: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (name, package) in &published {
+        let mut before = BTreeSet::new();
+        for dependency in package.dependencies.iter().filter(|one| one.path.is_some()) {
+            // Cargo leaves those out that have no version, and takes them only for tests.
+            let is_left_out = dependency.kind.as_deref() == Some("dev") && dependency.req == "*";
+            if is_left_out {
+                continue;
+            }
+            match published.get_key_value(dependency.name.as_str()) {
+                Some((other, _)) => before.insert(*other),
+                None => bail!("{name} is published and depends on {}, which is not", dependency.name),
+            };
+        }
+        waiting.insert(name, before);
+    }
+    let mut order = Vec::new();
+    while !waiting.is_empty() {
+        let ready: Vec<&str> =
+            waiting.iter().filter(|(_, before)| before.is_empty()).map(|(name, _)| *name).collect();
+        if ready.is_empty() {
+            let circle: Vec<String> =
+                waiting.iter().map(|(name, before)| format!("{name} after {before:?}")).collect();
+            bail!(
+                "these packages cannot be published, since they depend on each other: {}",
+                circle.join("; ")
+            );
+        }
+        for name in ready {
+            waiting.remove(name);
+            waiting.values_mut().for_each(|before| {
+                before.remove(name);
+            });
+            order.extend(published.get(name).copied());
+        }
+    }
+    Ok(order)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_come_after_all_that_they_need() {
+        let metadata = Metadata::of_members(workspace()).expect("metadata");
+        let order = order(&metadata.packages).expect("an order");
+        let at =
+            |name: &str| order.iter().position(|one| one.name == name).unwrap_or_else(|| panic!("{name}"));
+        for (before, after) in [
+            ("ferrocm-hip-sys", "ferrocm-hip"),
+            ("ferrocm-vgpu-exec", "ferrocm-vgpu"),
+            ("ferrocm-kernel-build", "ferrocm-kernels"),
+            ("ferrocm-hip", "ferrocm-kernels"),
+            ("ferrocm-setup", "ferrocm"),
+        ] {
+            assert!(at(before) < at(after), "{before} before {after}");
+        }
+        assert!(order.iter().all(|one| one.name != "xtask" && one.name != "cudarc"));
+    }
+
+    #[test]
+    fn circles_and_unpublished_dependencies_are_refused() {
+        let read = |text: &str| -> Vec<Package> { serde_json::from_str(text).expect("packages") };
+        let one = |name: &str, needs: &str, publish: &str| {
+            format!(
+                r#"{{"id":"{name}","name":"{name}","version":"1.0.0","manifest_path":"/{name}/Cargo.toml","publish":{publish},"targets":[],
+                "dependencies":[{{"name":"{needs}","req":"^1","kind":null,"path":"/{needs}"}}]}}"#
+            )
+        };
+        let circle = read(&format!("[{},{}]", one("a", "b", "null"), one("b", "a", "null")));
+        assert!(order(&circle).expect_err("a circle").to_string().contains("depend on each other"));
+        let hidden = read(&format!("[{},{}]", one("a", "b", "null"), one("b", "a", "[]")));
+        assert!(
+            order(&hidden)
+                .expect_err("not published")
+                .to_string()
+                .contains("a is published and depends on b")
+        );
+    }
+}

@@ -1,0 +1,189 @@
+//! What Cargo says of the workspace and of what it is linked with.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use setup::run;
+
+use crate::about::cargo;
+
+/// The packages whose programs and libraries are in the packages of a release.
+pub(crate) const LINKED: [&str; 6] = [
+    "ferrocm",
+    "ferrocm-amdhip64",
+    "ferrocm-hsa-runtime64",
+    "ferrocm-librccl",
+    "ferrocm-librocblas",
+    "ferrocm-smi",
+];
+/// What the program `ferrocm` is built with.
+pub(crate) const FEATURES: &str = "ferrocm/measure";
+/// What everything is built for.
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// What `cargo metadata` prints, as far as it matters here.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Metadata {
+    /// All packages.
+    pub(crate) packages: Vec<Package>,
+    /// Who needs whom.
+    resolve: Option<Resolve>,
+}
+
+/// A package.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Package {
+    /// Cargo's name for exactly this one.
+    pub(crate) id: String,
+    /// Its name.
+    pub(crate) name: String,
+    /// Its version.
+    pub(crate) version: String,
+    /// Its licence.
+    pub(crate) license: Option<String>,
+    /// What it says of itself.
+    pub(crate) description: Option<String>,
+    /// Where its sources are.
+    pub(crate) repository: Option<String>,
+    /// Nothing for one of this workspace.
+    pub(crate) source: Option<String>,
+    /// Its manifest.
+    pub(crate) manifest_path: PathBuf,
+    /// Empty for one that is not published.
+    publish: Option<Vec<String>>,
+    /// What it depends on.
+    pub(crate) dependencies: Vec<Dependency>,
+    targets: Vec<Target>,
+}
+
+/// A dependency, as a manifest has it.
+#[derive(Debug, Clone, Deserialize)]
+pub(crate) struct Dependency {
+    /// The package.
+    pub(crate) name: String,
+    /// Its versions.
+    pub(crate) req: String,
+    /// Nothing, `dev` or `build`.
+    pub(crate) kind: Option<String>,
+    /// The folder of one of this workspace.
+    pub(crate) path: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Target {
+    kind: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Resolve {
+    nodes: Vec<Node>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Node {
+    id: String,
+    deps: Vec<Edge>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Edge {
+    pkg: String,
+    dep_kinds: Vec<Kind>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Kind {
+    kind: Option<String>,
+}
+
+impl Package {
+    /// Whether it goes to the registry.
+    pub(crate) fn is_published(&self) -> bool {
+        self.source.is_none() && self.publish.as_ref() != Some(&Vec::new())
+    }
+
+    /// Whether it is code for the compiler, which is not linked.
+    fn is_macro(&self) -> bool {
+        self.targets.iter().any(|target| target.kind.iter().any(|kind| kind == "proc-macro"))
+    }
+
+    /// Its folder.
+    pub(crate) fn folder(&self) -> &Path {
+        self.manifest_path.parent().unwrap_or(&self.manifest_path)
+    }
+}
+
+impl Metadata {
+    /// Asks Cargo about the workspace in a folder, with everything that the lock file has.
+    pub(crate) fn of(workspace: &Path) -> Result<Self> {
+        Self::read(workspace, &["--locked", "--features", FEATURES, "--filter-platform", TARGET])
+    }
+
+    /// Asks Cargo about the members alone.
+    pub(crate) fn of_members(workspace: &Path) -> Result<Self> {
+        Self::read(workspace, &["--no-deps"])
+    }
+
+    fn read(workspace: &Path, more: &[&str]) -> Result<Self> {
+        let mut command = cargo();
+        command.args(["metadata", "--quiet", "--format-version", "1"]).args(more);
+        let text = run::capture(command.current_dir(workspace))?;
+        serde_json::from_str(&text).context("what `cargo metadata` prints")
+    }
+
+    /// What is linked into programs and libraries of a release, by name and version, each with what it uses of the others.
+    pub(crate) fn linked(&self) -> Result<Vec<(&Package, Vec<&Package>)>> {
+        let by_id: BTreeMap<&str, &Package> =
+            self.packages.iter().map(|one| (one.id.as_str(), one)).collect();
+        let nodes = &self.resolve.as_ref().context("`cargo metadata` prints no dependencies")?.nodes;
+        let edges: BTreeMap<&str, &Vec<Edge>> =
+            nodes.iter().map(|node| (node.id.as_str(), &node.deps)).collect();
+        let used = |id: &str| -> Vec<&Package> {
+            let edges = edges.get(id).into_iter().flat_map(|edges| edges.iter());
+            let linked = edges.filter(|edge| edge.dep_kinds.iter().any(|kind| kind.kind.is_none()));
+            let mut used: Vec<&Package> = linked
+                .filter_map(|edge| by_id.get(edge.pkg.as_str()).copied())
+                .filter(|one| !one.is_macro())
+                .collect();
+            used.sort_by_key(|one| (&one.name, &one.version));
+            used
+        };
+        let mut next: Vec<&Package> = Vec::new();
+        for name in LINKED {
+            let own = self.packages.iter().find(|one| one.source.is_none() && one.name == name);
+            next.push(own.with_context(|| format!("the workspace has no package {name}"))?);
+        }
+        let mut found: BTreeMap<(&str, &str, &str), (&Package, Vec<&Package>)> = BTreeMap::new();
+        let mut seen = BTreeSet::new();
+        while let Some(package) = next.pop() {
+            if seen.insert(&package.id) {
+                let used = used(&package.id);
+                next.extend(used.iter().copied());
+                found.insert((&package.name, &package.version, &package.id), (package, used));
+            }
+        }
+        Ok(found.into_values().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::about::workspace;
+
+    #[test]
+    fn what_is_linked_is_neither_for_tests_nor_for_the_compiler() {
+        let metadata = Metadata::of(workspace()).expect("metadata");
+        let linked = metadata.linked().expect("linked");
+        let has = |name: &str| linked.iter().any(|(package, _)| package.name == name);
+        for name in LINKED.into_iter().chain(["ferrocm-vgpu-exec", "ferrocm-kernels", "clap", "half"]) {
+            assert!(has(name), "{name}");
+        }
+        for name in ["syn", "serde_derive", "proptest", "trybuild", "xtask", "cyclonedx-bom", "program-test"]
+        {
+            assert!(!has(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The bill of materials: what is linked into the packages, as CycloneDX has it.
+
+use anyhow::{Context, Result, bail};
+use cyclonedx_bom::external_models::date_time::DateTime;
+use cyclonedx_bom::external_models::normalized_string::NormalizedString;
+use cyclonedx_bom::external_models::spdx::SpdxExpression;
+use cyclonedx_bom::external_models::uri::{Purl, Uri};
+use cyclonedx_bom::models::bom::{Bom, SpecVersion, UrnUuid};
+use cyclonedx_bom::models::component::{Classification, Component, Components};
+use cyclonedx_bom::models::dependency::{Dependencies, Dependency};
+use cyclonedx_bom::models::external_reference::{
+    ExternalReference, ExternalReferenceType, ExternalReferences,
+};
+use cyclonedx_bom::models::license::{LicenseChoice, Licenses};
+use cyclonedx_bom::models::metadata::Metadata as BomMetadata;
+use cyclonedx_bom::prelude::Validate;
+use sha2::{Digest, Sha256};
+
+use crate::about::{About, LICENSE, NAME, SYNOPSIS};
+use crate::metadata::{LINKED, Metadata, Package};
+
+/// The version of the format.
+const VERSION: SpecVersion = SpecVersion::V1_5;
+
+/// The file's name.
+pub(crate) fn file_name() -> String {
+    format!("{NAME}.cdx.json")
+}
+
+/// The bill for all that is linked, as JSON. Equal workspaces of the same time give equal texts.
+pub(crate) fn sbom(metadata: &Metadata, about: &About) -> Result<Vec<u8>> {
+    let linked = metadata.linked()?;
+    let mut root =
+        Component::new(Classification::Application, NAME, &about.version, Some(format!("{NAME}-release")));
+    root.description = Some(NormalizedString::new(SYNOPSIS));
+    root.licenses = Some(license(LICENSE)?);
+    let root_needs = linked.iter().filter(|(package, _)| LINKED.contains(&package.name.as_str()));
+    let mut dependencies = vec![Dependency {
+        dependency_ref: format!("{NAME}-release"),
+        dependencies: root_needs.map(|(package, _)| reference(package)).collect(),
+    }];
+    let mut components = Vec::new();
+    for (package, used) in &linked {
+        components.push(component(package).with_context(|| format!("{} {}", package.name, package.version))?);
+        let dependencies_of = used.iter().map(|used| reference(used)).collect();
+        dependencies.push(Dependency { dependency_ref: reference(package), dependencies: dependencies_of });
+    }
+    let mut bom = Bom {
+        version: 1,
+        serial_number: None,
+        metadata: Some(BomMetadata {
+            timestamp: Some(DateTime::try_from(about.rfc3339()?).context("the time of the bill")?),
+            component: Some(root),
+            ..BomMetadata::default()
+        }),
+        components: Some(Components(components)),
+        dependencies: Some(Dependencies(dependencies)),
+        spec_version: VERSION,
+        ..Bom::default()
+    };
+    // A number that only this content has.
+    let hash = Sha256::digest(text(&bom)?);
+    bom.serial_number = Some(
+        UrnUuid::new(uuid(&hash)).map_err(|error| anyhow::anyhow!("the number of the bill: {error:?}"))?,
+    );
+    let result = bom.validate_version(VERSION);
+    if !result.passed() {
+        bail!("the bill of materials is not as CycloneDX has it: {result:?}");
+    }
+    text(&bom)
+}
+
+fn text(bom: &Bom) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    bom.clone().output_as_json_v1_5(&mut text).context("the bill of materials")?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+/// A UUID of version 8, which is free to be made of anything.
+fn uuid(hash: &[u8]) -> String {
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&hash[..16]);
+    bytes[6] = bytes[6] & 0x0f | 0x80;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("urn:uuid:{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}
+
+fn component(package: &Package) -> Result<Component> {
+    let kind = Classification::Library;
+    let mut component = Component::new(kind, &package.name, &package.version, Some(reference(package)));
+    component.purl = Some(Purl::new("cargo", &package.name, &package.version).context("its address")?);
+    component.description = package.description.as_deref().map(NormalizedString::new);
+    component.licenses = package.license.as_deref().map(license).transpose()?;
+    let reference = package
+        .repository
+        .as_deref()
+        .map(|at| ExternalReferences(vec![ExternalReference::new(ExternalReferenceType::Vcs, Uri::new(at))]));
+    component.external_references = reference;
+    Ok(component)
+}
+
+/// How entries name a package. Cargo's own name may hold a path of this machine.
+fn reference(package: &Package) -> String {
+    format!("pkg:cargo/{}@{}", package.name, package.version)
+}
+
+fn license(text: &str) -> Result<Licenses> {
+    let expression =
+        SpdxExpression::parse_lax(text.to_owned()).with_context(|| format!("the licence `{text}`"))?;
+    Ok(Licenses(vec![LicenseChoice::Expression(expression)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+    use crate::about::{example, workspace};
+
+    /// Judges by the schema that CycloneDX's own library for Python carries.
+    const JUDGE: &str = "\
+import sys
+try:
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+    import jsonschema
+except ImportError as error:
+    print('skipped:', error)
+    sys.exit(0)
+found = JsonStrictValidator(SchemaVersion.V1_5).validate_str(open(sys.argv[1]).read())
+print(found)
+sys.exit(found is not None)
+";
+
+    #[test]
+    fn the_bill_is_as_the_schema_says_and_names_no_folder() {
+        let metadata = Metadata::of(workspace()).expect("metadata");
+        let bill = sbom(&metadata, &example()).expect("bill");
+        assert_eq!(bill, sbom(&metadata, &example()).expect("again"));
+        let text = String::from_utf8(bill).expect("UTF-8");
+        assert!(!text.contains(&*workspace().to_string_lossy()), "a folder of this machine");
+        let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let components = json["components"].as_array().expect("components");
+        let engine = components.iter().find(|one| one["name"] == "ferrocm-vgpu-exec").expect("the engine");
+        assert_eq!(engine["purl"], format!("pkg:cargo/ferrocm-vgpu-exec@{}", env!("CARGO_PKG_VERSION")));
+        assert!(components.len() > 40, "{}", components.len());
+        // Every reference leads somewhere, and none is there twice.
+        let names: Vec<&str> =
+            components.iter().map(|one| one["bom-ref"].as_str().expect("a name")).collect();
+        let mut unique = names.clone();
+        unique.sort_unstable();
+        unique.dedup();
+        assert_eq!(unique.len(), names.len());
+        for dependency in json["dependencies"].as_array().expect("dependencies") {
+            for to in dependency["dependsOn"].as_array().into_iter().flatten() {
+                assert!(names.contains(&to.as_str().expect("a name")), "{to}");
+            }
+        }
+        let folder = tempfile::tempdir().expect("folder");
+        let file = folder.path().join("bill.json");
+        std::fs::write(&file, &text).expect("write");
+        match Command::new("python3").args(["-c", JUDGE]).arg(&file).output() {
+            Ok(done) => {
+                let said = String::from_utf8_lossy(&done.stdout);
+                println!("{said}");
+                assert!(done.status.success(), "{said}{}", String::from_utf8_lossy(&done.stderr));
+            }
+            Err(_) => println!("skipped: no Python on this machine"),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! `cargo xtask package` and `cargo xtask release`: build what packages hold, and have the program `xtask-package` make and check them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use clap::{Args, ValueEnum};
+use kernel_build::report::Report;
+use kernel_build::{Build, Builder};
+use setup::run;
+
+use crate::{dropin, tools};
+
+/// A kind of package, as `xtask-package` calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// All of them
+    All,
+    /// Crates for the registry, checked by `cargo publish --dry-run`
+    Crates,
+    /// An archive to be unpacked anywhere
+    Tar,
+    /// A package for Debian 12 and later
+    Deb,
+    /// A package for pip
+    Wheel,
+    /// An image for containers, and a recipe for one
+    Container,
+    /// The bill of materials, as CycloneDX has it
+    Sbom,
+}
+
+impl Kind {
+    const EACH: [Kind; 6] = [Kind::Crates, Kind::Tar, Kind::Deb, Kind::Wheel, Kind::Container, Kind::Sbom];
+
+    fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+}
+
+/// What is made or checked.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// What to make
+    #[arg(value_name = "WHAT", default_value = "all")]
+    what: Vec<Kind>,
+    /// Folder for the packages [default: packages in the target folder]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Package what the tests have built instead of an optimised build, for a trial: programs are the same but slower
+    #[arg(long)]
+    debug: bool,
+    /// File with a secret key of minisign, which signs everything [default: the key in FERROCM_SIGNING_KEY, if there is one]. The password
+    /// of an encrypted one is in FERROCM_SIGNING_PASSWORD
+    #[arg(long, value_name = "FILE", conflicts_with = "check")]
+    key: Option<PathBuf>,
+    /// Who maintains the packages: 'Name <address>'
+    #[arg(long, value_name = "TEXT", conflicts_with = "check")]
+    maintainer: Option<String>,
+    /// Make nothing: install the packages that are there in a bare Debian 12, in a fresh virtual environment and in fresh folders, and run
+    /// what is in them. Needs root, for chroot
+    #[arg(long)]
+    check: bool,
+}
+
+/// What is ready to be released.
+#[derive(Debug, Args)]
+pub(crate) struct ReleaseOptions {
+    /// Publish nothing. It is the only way: people publish, by the commands that this prints
+    #[arg(long, required = true)]
+    dry_run: bool,
+    /// Folder for the notes [default: packages in the target folder]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// Makes or checks packages.
+pub(crate) fn package(options: &Options) -> Result<()> {
+    let out = options.out.clone().unwrap_or_else(default_folder);
+    let kinds = kinds(&options.what);
+    if options.check {
+        return run_program("check", &out, &kinds, |_| ());
+    }
+    let inputs =
+        tools::target_folder().join("package-inputs").join(if options.debug { "debug" } else { "release" });
+    build_kernels(&inputs)?;
+    if kinds.iter().any(|kind| !matches!(kind, Kind::Crates | Kind::Sbom)) || !inputs.join("bin").is_dir() {
+        dropin::packaged(!options.debug, &inputs)?;
+    }
+    run_program("make", &out, &kinds, |command| {
+        command.arg("--inputs").arg(&inputs);
+        if let Some(key) = &options.key {
+            command.arg("--key").arg(key);
+        }
+        if let Some(maintainer) = &options.maintainer {
+            command.arg("--maintainer").arg(maintainer);
+        }
+    })
+}
+
+/// Checks whether a release can be made.
+pub(crate) fn release(ReleaseOptions { dry_run: _, out }: &ReleaseOptions) -> Result<()> {
+    run_program("release", &out.clone().unwrap_or_else(default_folder), &[], |_| ())
+}
+
+fn default_folder() -> PathBuf {
+    tools::target_folder().join("packages")
+}
+
+/// Each kind that is meant, once.
+fn kinds(what: &[Kind]) -> Vec<Kind> {
+    let is_meant = |kind: &Kind| what.contains(kind) || what.contains(&Kind::All);
+    Kind::EACH.into_iter().filter(is_meant).collect()
+}
+
+fn run_program(task: &str, out: &Path, kinds: &[Kind], more: impl FnOnce(&mut Command)) -> Result<()> {
+    let mut command = tools::cargo();
+    command.args(["run", "--quiet", "--package", "xtask-package", "--", task, "--out"]).arg(out);
+    more(&mut command);
+    command.args(kinds.iter().map(|kind| kind.name())).current_dir(tools::workspace());
+    Ok(run::run(&mut command)?)
+}
+
+/// What a package brings along: its folder in `crates`, its sources below `kernels`, and where its generated code finds types, as its
+/// build script says it.
+struct Shipped {
+    name: &'static str,
+    sources: &'static str,
+    excluded: Option<&'static str>,
+    types: &'static str,
+}
+
+static SHIPPED: [Shipped; 2] = [
+    Shipped {
+        name: "kernels",
+        sources: "",
+        excluded: Some("blas/**"),
+        types: "::hip::code_object::embedded",
+    },
+    Shipped { name: "blas-on-kernels", sources: "blas", excluded: None, types: "::code_object::embedded" },
+];
+
+/// Compiles the kernels for all targets, or those in `FERROCM_TARGETS`, without source lines, since the sources are in no package.
+fn build_kernels(inputs: &Path) -> Result<()> {
+    for shipped in &SHIPPED {
+        let mut builder = Builder::new(tools::workspace().join("kernels").join(shipped.sources));
+        builder = shipped.excluded.into_iter().fold(builder, Builder::exclude);
+        let build = builder.offload_compress(true).source_lines(false).build()?;
+        for warning in build.warnings() {
+            eprintln!("{warning}");
+        }
+        let prebuilt = fresh(&inputs.join("prebuilt").join(shipped.name))?;
+        build.write_prebuilt(&prebuilt, "kernels.rs", shipped.types)?;
+        write_files(&build, &fresh(&inputs.join("kernels").join(shipped.name))?)?;
+    }
+    Ok(())
+}
+
+/// The code of each module, and what there is to know of it, for programs that load it by themselves.
+fn write_files(build: &Build, folder: &Path) -> Result<()> {
+    for module in &build.modules {
+        let bundle = module.bundle.as_ref().context("the code objects are compressed")?;
+        let path = folder.join(format!("{}.hipfb", module.ident));
+        fs::write(&path, &bundle.bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(Report::new(build).write(&folder.join("kernels.json"))?)
+}
+
+/// The folder, with nothing in it.
+fn fresh(folder: &Path) -> Result<PathBuf> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("cannot empty {}", folder.display()));
+        }
+        _ => fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?,
+    }
+    Ok(folder.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_kinds_are_meant_by_all_and_each_once() {
+        assert_eq!(kinds(&[Kind::All]), Kind::EACH);
+        assert_eq!(kinds(&[Kind::Deb, Kind::Tar, Kind::Deb]), [Kind::Tar, Kind::Deb]);
+        assert_eq!(Kind::Container.name(), "container");
+    }
+
+    #[test]
+    fn what_is_shipped_is_what_the_build_scripts_embed() {
+        for Shipped { name, sources, excluded, types } in &SHIPPED {
+            let script = tools::workspace().join("crates").join(name).join("build.rs");
+            let script = fs::read_to_string(script).expect("a build script");
+            let folder = Path::new("../../kernels").join(sources);
+            let folder = folder.to_str().expect("UTF-8").trim_end_matches('/').to_owned();
+            assert!(script.contains(&format!("Builder::new(\"{folder}\")")), "{name}: {folder}");
+            assert!(script.contains("embed_prebuilt_or_exit(\"prebuilt\")"), "{name}");
+            assert_eq!(
+                excluded
+                    .map(|pattern| format!(".exclude(\"{pattern}\")"))
+                    .is_none_or(|text| script.contains(&text)),
+                true
+            );
+            assert_eq!(excluded.is_some(), script.contains(".exclude("), "{name}");
+            let is_default = *types == "::hip::code_object::embedded";
+            assert_eq!(!is_default, script.contains(&format!(".types(\"{types}\")")), "{name}");
+        }
+    }
+}
