@@ -10,7 +10,7 @@ use serde::Deserialize;
 use setup::run;
 use spdx::{Expression, LicenseReq, ParseMode};
 
-use crate::tools;
+use crate::{package, tools};
 
 /// Where crates may come from, beside this workspace's own folders.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
@@ -19,12 +19,12 @@ const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 #[derive(Debug, Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
-    metadata: WorkspaceMetadata,
+    metadata: Option<WorkspaceMetadata>,
 }
 
 #[derive(Debug, Deserialize)]
 struct WorkspaceMetadata {
-    dependencies: Policy,
+    dependencies: Option<Policy>,
 }
 
 /// What may enter.
@@ -54,13 +54,23 @@ struct Dependency {
     source: Option<String>,
 }
 
-/// Checks all dependencies of the workspace, whatever features need them.
-pub(crate) fn check() -> Result<()> {
+/// What Cargo says of a workspace, with all features.
+fn metadata(manifest: &str) -> Result<Metadata> {
     let mut command: Command = tools::cargo();
     command.args(["metadata", "--locked", "--quiet", "--all-features", "--format-version", "1"]);
-    let text = run::capture(command.current_dir(tools::workspace()))?;
-    let metadata: Metadata = serde_json::from_str(&text).context("what `cargo metadata` prints")?;
-    let found = objections(&metadata.packages, &metadata.metadata.dependencies)?;
+    let text = run::capture(command.args(["--manifest-path", manifest]).current_dir(tools::workspace()))?;
+    serde_json::from_str(&text).context("what `cargo metadata` prints")
+}
+
+/// Checks all dependencies of the workspace, whatever features need them, and those of the program that makes packages.
+pub(crate) fn check() -> Result<()> {
+    let metadata = self::metadata("Cargo.toml")?;
+    let policy = metadata.metadata.and_then(|metadata| metadata.dependencies);
+    let policy = policy.context("Cargo.toml has no [workspace.metadata.dependencies]")?;
+    let mut found = objections(&metadata.packages, &policy)?;
+    found.extend(objections(&self::metadata(package::PROGRAM)?.packages, &policy)?);
+    found.sort();
+    found.dedup();
     if !found.is_empty() {
         bail!(
             "dependencies that [workspace.metadata.dependencies] of Cargo.toml does not allow:\n{}",

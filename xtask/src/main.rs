@@ -250,6 +250,9 @@ struct TestArguments {
     /// versions of Mesa are fetched into the target folder
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks", "mpi"])]
     vulkan: bool,
+    /// Run only the tests of what makes packages, xtask/package, which is a workspace of its own. `cargo xtask package --check` tests packages
+    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks", "mpi"])]
+    packages: bool,
     /// Of the steps that would run, run only those with this in their names
     #[arg(long, value_name = "TEXT", conflicts_with = "suites")]
     only: Option<String>,
@@ -324,6 +327,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             mpi,
             devices,
             vulkan,
+            packages,
             only,
             ..
         }) => test::test(test::Options {
@@ -338,6 +342,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             mpi,
             devices,
             vulkan,
+            packages,
             only,
             rocm: sysroot::releases(&rocm)?,
             rocblas_kernels: rocm::kernels::releases(&rocblas_kernels)?,

@@ -114,9 +114,32 @@ fn kinds(what: &[Kind]) -> Vec<Kind> {
     Kind::EACH.into_iter().filter(is_meant).collect()
 }
 
+/// The program's manifest. It is a workspace of its own, like `fuzz`.
+pub(crate) const PROGRAM: &str = "xtask/package/Cargo.toml";
+/// Where it is built, below the target folder.
+pub(crate) const TARGET: &str = "xtask-package";
+
+/// The commands that test it: format, lints, unit tests.
+pub(crate) fn tests() -> [Command; 3] {
+    [&["fmt", "--check"][..], &["clippy", "--all-targets", "--locked"], &["test", "--locked"]].map(
+        |arguments| {
+            let mut command = tools::cargo();
+            command.args(arguments).args(["--manifest-path", PROGRAM]).current_dir(tools::workspace());
+            if arguments[0] != "fmt" {
+                command.arg("--quiet").arg("--target-dir").arg(tools::target_folder().join(TARGET));
+            }
+            if arguments[0] == "clippy" {
+                command.args(["--", "-D", "warnings"]);
+            }
+            command
+        },
+    )
+}
+
 fn run_program(task: &str, out: &Path, kinds: &[Kind], more: impl FnOnce(&mut Command)) -> Result<()> {
     let mut command = tools::cargo();
-    command.args(["run", "--quiet", "--package", "xtask-package", "--", task, "--out"]).arg(out);
+    command.args(["run", "--quiet", "--locked", "--manifest-path", PROGRAM, "--target-dir"]);
+    command.arg(tools::target_folder().join(TARGET)).args(["--", task, "--out"]).arg(out);
     more(&mut command);
     command.args(kinds.iter().map(|kind| kind.name())).current_dir(tools::workspace());
     Ok(run::run(&mut command)?)

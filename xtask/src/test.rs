@@ -20,8 +20,8 @@ use crate::rocm::rccl;
 use crate::rocm::sysroot;
 use crate::tools::{self, NEXTEST, TARGETS};
 use crate::{
-    PROGRAM, build_kernels, candle, conflicts, dependencies, dropin, engines, miri, registry, results,
-    template,
+    PROGRAM, build_kernels, candle, conflicts, dependencies, dropin, engines, miri, package, registry,
+    results, template,
 };
 
 /// The virtual devices that all device tests run on: one of each generation.
@@ -116,6 +116,8 @@ pub(crate) struct Options {
     pub(crate) devices: bool,
     /// Run the tests of memory that Vulkan and HIP share, and nothing else.
     pub(crate) vulkan: bool,
+    /// Test the program that makes packages, and nothing else.
+    pub(crate) packages: bool,
     /// Of the steps, run only those with this in their names.
     pub(crate) only: Option<String>,
 }
@@ -220,6 +222,11 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     }
     if options.vulkan {
         return vulkan_steps(shared);
+    if options.packages {
+        let steps = ["format of xtask/package", "lints of xtask/package", "tests of xtask/package"]
+            .into_iter()
+            .zip(package::tests());
+        return steps.map(|(name, command)| Step::new(name, move || execute(command))).collect();
     }
     if options.template {
         return vec![Step::new("own crate in every way", || template::whole().map(|()| Outcome::Passed))];
@@ -285,6 +292,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     steps.push(Step::new("memory shared with Vulkan", || {
         Ok(Outcome::Skipped("only with --vulkan".to_owned()))
     }));
+    steps.push(Step::new("packages", || Ok(Outcome::Skipped("only with --packages".to_owned()))));
     steps.push(Step::new("tests under Miri", || Ok(Outcome::Skipped("only with --miri".to_owned()))));
     steps.push(Step::new("candle's kernels", || Ok(Outcome::Skipped("only with --candle".to_owned()))));
     steps.push(Step::new("candle as it is", || Ok(Outcome::Skipped("only with --engines".to_owned()))));

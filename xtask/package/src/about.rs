@@ -130,7 +130,10 @@ mod tests {
     #[test]
     fn the_workspace_says_version_and_address() {
         let about = About::of_workspace(Some("A B <a@example.org>".to_owned())).expect("the workspace");
-        assert_eq!(about.version, env!("CARGO_PKG_VERSION"));
+        let metadata = crate::metadata::Metadata::of_members(workspace()).expect("metadata");
+        let version =
+            metadata.packages.into_iter().find(|one| one.name == NAME).expect("the program").version;
+        assert_eq!(about.version, version);
         assert!(about.homepage.starts_with("https://"));
         for bad in ["", "a@example.org", "A <a@example.org>\nX: y"] {
             assert!(About::of_workspace(Some(bad.to_owned())).is_err(), "{bad}");

@@ -144,7 +144,8 @@ sys.exit(found is not None)
         let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let components = json["components"].as_array().expect("components");
         let engine = components.iter().find(|one| one["name"] == "ferrocm-vgpu-exec").expect("the engine");
-        assert_eq!(engine["purl"], format!("pkg:cargo/ferrocm-vgpu-exec@{}", env!("CARGO_PKG_VERSION")));
+        let version = engine["version"].as_str().expect("a version");
+        assert_eq!(engine["purl"], format!("pkg:cargo/ferrocm-vgpu-exec@{version}"));
         assert!(components.len() > 40, "{}", components.len());
         // Every reference leads somewhere, and none is there twice.
         let names: Vec<&str> =
