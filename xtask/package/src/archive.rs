@@ -19,6 +19,8 @@ pub(crate) fn tar(tree: &Tree, prefix: &str, seconds: u64) -> Result<Vec<u8>> {
         header.set_mtime(seconds);
         header.set_uid(0);
         header.set_gid(0);
+        // A header of this kind has room for these names.
+        let _ = header.set_username("root").and_then(|()| header.set_groupname("root"));
         header
     };
     if !prefix.is_empty() {

@@ -1,6 +1,7 @@
 //! The files of a package, sorted, with what all archives need to know of them.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as Slot;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -60,9 +61,10 @@ impl Tree {
         if !path.split('/').all(is_plain) {
             bail!("`{path}` is no relative path of a package");
         }
-        if self.0.insert(path.clone(), entry).is_some() {
-            bail!("`{path}` is in the package twice");
-        }
+        match self.0.entry(path) {
+            Slot::Occupied(slot) => bail!("`{}` is in the package twice", slot.key()),
+            Slot::Vacant(slot) => slot.insert(entry),
+        };
         Ok(())
     }
 
@@ -134,7 +136,7 @@ mod tests {
         }
         assert_eq!(tree.folders(), ["b", "b/c"]);
         assert_eq!(tree.below("p").folders(), ["p", "p/b", "p/b/c"]);
-        assert_eq!(tree.size(), 2);
+        assert_eq!(tree.size(), 2, "what is refused changes nothing");
         assert_eq!(tree.iter().map(|(path, _)| path).collect::<Vec<_>>(), ["a", "b/c/d"]);
     }
 }
