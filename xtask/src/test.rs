@@ -77,9 +77,8 @@ const KERNEL_TEST: &str = "rocblas_kernels";
 const MPI_TESTS: &str = "package(ferrocm-rccl) and test(/^mpirun::/)";
 const MPIRUN_VARIABLE: &str = "FERROCM_TEST_MPIRUN";
 
-/// The test of memory that Vulkan and HIP share, and the virtual devices that it runs on.
+/// The test of memory that Vulkan and HIP share.
 const VULKAN_TEST: &str = "vulkan";
-const VULKAN_DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
 /// The release whose HIP they run on as well, on the first of these.
 const VULKAN_RELEASE: &str = "7.2";
 
@@ -222,6 +221,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     }
     if options.vulkan {
         return vulkan_steps(shared);
+    }
     if options.packages {
         let steps = ["format of xtask/package", "lints of xtask/package", "tests of xtask/package"]
             .into_iter()
@@ -460,12 +460,12 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<
     }
     if release.name == VULKAN_RELEASE {
         let (folder, [_, mesa]) = (folder.clone(), &lavapipe::VERSIONS);
-        let name = format!("memory shared with Vulkan on ROCm {} over {}", release.name, VULKAN_DEVICES[0]);
+        let name = format!("memory shared with Vulkan on ROCm {} over {}", release.name, WAVE_SIZE_DEVICES[0]);
         steps.push(Step::new(name, move || {
             let mut command = nextest_command(shared)?;
             command.args(["run", "--workspace", "--features", MEASURE, "--test", VULKAN_TEST]);
             command.args(["--no-fail-fast"]).env("FERROCM_DEVICE", "amdgpu");
-            command.env(dropin::HSA_DEVICE_VARIABLE, VULKAN_DEVICES[0]);
+            command.env(dropin::HSA_DEVICE_VARIABLE, WAVE_SIZE_DEVICES[0]);
             let sysroot = sysroot::make(release, &folder)?;
             mesa.apply_in(&mut command, &folder, &sysroot, &dropin::hsa(false)?)?;
             execute(command)
@@ -510,7 +510,7 @@ fn vulkan_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
             println!("{}", version.fetch(&sysroot::folder())?.display());
             Ok(Outcome::Passed)
         }));
-        steps.extend(VULKAN_DEVICES.map(|device| {
+        steps.extend(WAVE_SIZE_DEVICES.map(|device| {
             Step::new(format!("{device} and Vulkan of Mesa {}", version.mesa), move || {
                 // The test is the only one of that name. Of the whole workspace, as in the other steps.
                 let mut command = nextest_command(shared)?;
