@@ -40,7 +40,7 @@ const PACKAGES: [Package; 3] = [
         version: "0.10.0",
         feature: None,
         // The other types have the same tests; each compiles its kernels when it runs.
-        tests: Some("/^tests::cube_f32::/"),
+        tests: Some("/^tests::f32_ty::/"),
         locked: &[("enumset", "1.1.12")],
     },
 ];

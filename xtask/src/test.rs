@@ -460,7 +460,8 @@ fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<
     }
     if release.name == VULKAN_RELEASE {
         let (folder, [_, mesa]) = (folder.clone(), &lavapipe::VERSIONS);
-        let name = format!("memory shared with Vulkan on ROCm {} over {}", release.name, WAVE_SIZE_DEVICES[0]);
+        let name =
+            format!("memory shared with Vulkan on ROCm {} over {}", release.name, WAVE_SIZE_DEVICES[0]);
         steps.push(Step::new(name, move || {
             let mut command = nextest_command(shared)?;
             command.args(["run", "--workspace", "--features", MEASURE, "--test", VULKAN_TEST]);
