@@ -55,7 +55,7 @@ pub(crate) struct Options {
     /// of an encrypted one is in FERROCM_SIGNING_PASSWORD
     #[arg(long, value_name = "FILE", conflicts_with = "check")]
     key: Option<PathBuf>,
-    /// Who maintains the packages: 'Name <address>'
+    /// Who maintains the packages: a name, and an address in angle brackets
     #[arg(long, value_name = "TEXT", conflicts_with = "check")]
     maintainer: Option<String>,
     /// Make nothing: install the packages that are there in a bare Debian 12, in a fresh virtual environment and in fresh folders, and run
