@@ -44,9 +44,10 @@ pub(crate) fn tar(tree: &Tree, prefix: &str, seconds: u64) -> Result<Vec<u8>> {
             }
             Some(entry @ Entry::Link(to)) => {
                 let mut header = header(EntryType::Symlink, entry.mode(), 0);
-                builder
-                    .append_link(&mut header, &path, to)
-                    .with_context(|| format!("`{path}` in an archive"))?;
+                header
+                    .set_link_name(to)
+                    .with_context(|| format!("the link `{path}` to `{to}` in an archive"))?;
+                append(&mut builder, header, &path, &[])?;
             }
         }
     }
