@@ -17,6 +17,8 @@ pub(crate) const WITH_KERNELS: [&str; 2] = ["kernels", "blas-on-kernels"];
 const PREBUILT: &str = "prebuilt";
 /// What the registry takes, compressed.
 const LARGEST: u64 = 10 << 20;
+/// Where the workspace is copied to and packed, below the target folder.
+const STAGE: &str = "package-crates";
 /// The file with the packages' names, in the order of publishing.
 pub(crate) const ORDER: &str = "order.txt";
 
@@ -25,7 +27,7 @@ pub(crate) fn crates(prebuilt: &Path, out: &Path) -> Result<Vec<PathBuf>> {
     let stage = stage(prebuilt)?;
     let metadata = Metadata::of_members(&stage)?;
     let order = order(&metadata.packages)?;
-    let target = target_folder().join("packages/crates-target");
+    let target = target_folder().join(STAGE).join("target");
     // All at once: Cargo then takes each other's packages for those that the registry does not have yet, in the right order.
     // They are built from their packed form by the check, which has no compiler for GPUs.
     let mut publish = cargo();
@@ -66,7 +68,7 @@ fn packed(target: &Path, name: &str) -> Result<PathBuf> {
 
 /// A copy of the workspace with all that packages need: licences, and code for GPUs.
 fn stage(prebuilt: &Path) -> Result<PathBuf> {
-    let stage = target_folder().join("packages/workspace");
+    let stage = target_folder().join(STAGE).join("workspace");
     if stage.exists() {
         fs::remove_dir_all(&stage).with_context(|| format!("cannot empty {}", stage.display()))?;
     }

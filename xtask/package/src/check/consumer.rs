@@ -85,6 +85,11 @@ pub(super) fn crates(place: &Checks) -> Seen {
         bail!("the program printed {text}");
     }
     let own = folder.join(format!("{NAME}-{version}"));
+    // Below this one's target folder, Cargo would take it for a member of this workspace.
+    let manifest = own.join("Cargo.toml");
+    let packed_manifest =
+        fs::read_to_string(&manifest).with_context(|| format!("cannot read {}", manifest.display()))?;
+    write(&manifest, &format!("{packed_manifest}\n[workspace]\n"))?;
     succeeds(&mut build(&["check", "--features", "measure"], &own))?;
     Ok(vec![
         format!("{} packages unpacked, each with its licences", order.lines().count()),
