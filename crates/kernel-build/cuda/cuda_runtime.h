@@ -19,6 +19,8 @@
 #include "ferrocm_runtime_names.h"
 #include "ferrocm_device.h"
 #if defined(__FERROCM_CUDA__)
+// nvcc takes values in braces that might not fit, such as an int for a bool, with a warning.
+#pragma clang diagnostic warning "-Wc++11-narrowing"
 #include "ferrocm_warp.h"
 #include "ferrocm_simd.h"
 #include "ferrocm_math.h"

@@ -296,6 +296,38 @@ pub fn dialect<F: Clone + Eq + std::hash::Hash>(
     Dialect::Cuda
 }
 
+/// Of [`HEADERS`], those that a compilation of these texts may read: the ones outside of folders, those that a text names, and what they
+/// include.
+#[must_use]
+pub fn headers_for<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<(&'static str, &'static str)> {
+    let texts: Vec<&str> = texts.into_iter().collect();
+    let is_named = |name: &str| texts.iter().any(|text| text.contains(name));
+    let mut wanted: HashSet<&str> =
+        HEADERS.iter().map(|(name, _)| *name).filter(|name| !name.contains('/') || is_named(name)).collect();
+    let mut open: Vec<(&str, &str)> = HEADERS.iter().copied().filter(|(name, _)| is_named(name)).collect();
+    while let Some((name, text)) = open.pop() {
+        let found = included(text).into_iter().filter_map(|included| header_beside(name, included));
+        open.extend(found.filter(|(name, _)| wanted.insert(*name)));
+    }
+    HEADERS.iter().copied().filter(|(name, _)| wanted.contains(name)).collect()
+}
+
+/// The header that another one includes by a name: seen from its folder, else from that of all.
+fn header_beside(header: &str, name: &str) -> Option<(&'static str, &'static str)> {
+    let mut parts: Vec<&str> = header.split('/').collect();
+    parts.pop();
+    for part in name.split('/') {
+        match part {
+            "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    let beside = parts.join("/");
+    let of = |name: &str| HEADERS.iter().copied().find(|(header, _)| *header == name);
+    of(&beside).or_else(|| of(name))
+}
+
 /// The names of the files that a text includes, outside of comments and texts.
 pub(crate) fn included(source: &str) -> Vec<&str> {
     let tokens = tokens(source.as_bytes());
@@ -317,6 +349,36 @@ pub(crate) fn included(source: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_source_gets_the_headers_that_its_headers_include() {
+        let names =
+            |text: &str| headers_for([text]).into_iter().map(|(name, _)| name).collect::<HashSet<_>>();
+        let found = names("#include <cooperative_groups/memcpy_async.h>\n");
+        for name in
+            ["cooperative_groups/memcpy_async.h", "cuda/barrier", "cuda/atomic", "cuda/std/__ferrocm_std.h"]
+        {
+            assert!(found.contains(name), "{name}");
+        }
+        let none = names("int x;");
+        assert!(none.contains("cuda_fp16.h") && none.iter().all(|name| !name.contains('/')));
+        // Whichever header a source names, it gets all that this one includes.
+        for (header, _) in HEADERS {
+            let found = names(&format!("#include <{header}>"));
+            let mut open = vec![*header];
+            let mut seen = HashSet::new();
+            while let Some(name) = open.pop() {
+                if !seen.insert(name) {
+                    continue;
+                }
+                assert!(found.contains(name), "{name} for {header}");
+                let (_, text) = HEADERS.iter().find(|(header, _)| *header == name).expect("a header");
+                open.extend(
+                    included(text).into_iter().filter_map(|included| Some(header_beside(name, included)?.0)),
+                );
+            }
+        }
+    }
 
     #[test]
     fn the_table_has_every_file_of_the_folder() {

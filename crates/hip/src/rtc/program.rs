@@ -91,11 +91,10 @@ impl Program {
         let mut all: Vec<(&str, Cow<'_, str>)> =
             self.headers.iter().map(|(name, header)| (name.as_str(), text(header.as_str()))).collect();
         if dialect == Dialect::Cuda {
-            for header in cuda::HEADERS {
-                let texts = || [&self.source].into_iter().chain(self.headers.iter().map(|(_, text)| text));
-                let wanted = !header.0.contains('/') || texts().any(|text| text.contains(header.0));
-                if wanted && !self.headers.iter().any(|(name, _)| name == header.0) {
-                    all.push((header.0, Cow::Borrowed(header.1)));
+            let texts = [&self.source].into_iter().chain(self.headers.iter().map(|(_, text)| text));
+            for (name, header) in cuda::headers_for(texts.map(String::as_str)) {
+                if !self.headers.iter().any(|(own, _)| own == name) {
+                    all.push((name, Cow::Borrowed(header)));
                 }
             }
         }

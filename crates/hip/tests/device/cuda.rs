@@ -233,6 +233,32 @@ fn a_source_without_any_header_is_cudas() {
     assert_eq!((x[0], x[32]), ((0..32).sum::<i32>() as f32, (32..64).sum::<i32>() as f32));
 }
 
+/// Headers in folders include each other; and nvcc takes an `int` in braces for a `bool`.
+#[test]
+fn a_source_has_the_headers_behind_its_headers() {
+    let device = common::device();
+    let stream = device.stream().unwrap();
+    let source = r#"#include <cooperative_groups/memcpy_async.h>
+struct Flag { bool set; };
+extern "C" __global__ void staged(const int *in, int *out) {
+    __shared__ int values[64];
+    auto block = cooperative_groups::this_thread_block();
+    cooperative_groups::memcpy_async(block, values, in, sizeof(values));
+    cooperative_groups::wait(block);
+    const Flag flag = Flag{values[threadIdx.x]};
+    out[threadIdx.x] = flag.set ? values[63 - threadIdx.x] : -1;
+}
+"#;
+    let staged = device.compile(source).unwrap_or_else(|error| panic!("{error}")).function("staged").unwrap();
+    let values: Vec<i32> = (0..64).map(|i| i % 3 * i).collect();
+    let input = DeviceBuffer::from_slice(&stream, &values).unwrap();
+    let mut output = DeviceBuffer::<i32>::zeroed(&stream, 64).unwrap();
+    // SAFETY: 64 threads read and write an element each.
+    unsafe { staged.launch(&stream).grid(1).block(64).arg(&input).arg(&mut output).enqueue().unwrap() };
+    let expected: Vec<i32> = (0..64).map(|i| if values[i] != 0 { values[63 - i] } else { -1 }).collect();
+    assert_eq!(output.to_vec(&stream).unwrap(), expected);
+}
+
 #[test]
 fn sources_of_hips_keep_waves_and_their_masks() {
     let device = common::device();
