@@ -5,8 +5,10 @@
 mod entries;
 
 fn main() {
-    // Build scripts run in their package's folder.
-    let builder = kernel_build::Builder::new("../../kernels/blas").types("::code_object::embedded");
+    // Build scripts run in their package's folder. The sources are named by the folder that `cargo xtask build-kernels` names, whose code
+    // is in the cache.
+    let builder =
+        kernel_build::Builder::new("../../kernels").source("blas/**").types("::code_object::embedded");
     builder.embed_prebuilt_or_exit("prebuilt");
     let text = std::fs::read_to_string(entries::FUNCTIONS).unwrap_or_else(|error| fail(&error.to_string()));
     println!("cargo::rerun-if-changed={}", entries::FUNCTIONS);

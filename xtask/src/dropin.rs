@@ -10,7 +10,7 @@ use drop_in::DropIn;
 use serde::Deserialize;
 use setup::run;
 
-use crate::tools;
+use crate::{test, tools};
 
 /// A library that takes the place of AMD's.
 #[derive(Debug, Clone, Copy)]
@@ -128,6 +128,16 @@ fn folder_of(release: bool) -> PathBuf {
 /// Builds the libraries of the virtual GPU; returns their folder.
 pub(crate) fn hsa(release: bool) -> Result<PathBuf> {
     Built::new(release)?.link_virtual()
+}
+
+/// Builds HIP and the libraries of the virtual GPU as the tests have them; returns their folders.
+pub(crate) fn hip_and_hsa() -> Result<[PathBuf; 2]> {
+    let mut command = build(false);
+    test::for_test_devices(&mut command);
+    let built = Built::from(false, command)?;
+    let folder = folder_of(false).join(HIP.folder);
+    built.link(&HIP, &folder)?;
+    Ok([folder, built.link_virtual()?])
 }
 
 /// What a program on AMD's libraries loads before them.

@@ -3,6 +3,8 @@
 //! A workspace in the target folder has packages of the registry with their own tests, and `examples/candle`, which runs models. Two lines
 //! of [`patch`] put this project's crates in the place of cudarc and cudaforge; no source is edited.
 
+pub(crate) mod sample;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

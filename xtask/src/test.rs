@@ -274,6 +274,9 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
         let tests = if WAVE_SIZE_DEVICES.contains(&device) { DEVICE_TESTS } else { TARGET_TESTS };
         device_step(shared, device, tests)
     }));
+    steps.push(Step::new("sample of candle's tests", || {
+        execute(engines::sample::command(nextest_command(shared)?)?)
+    }));
     steps.push(Step::new("all device tests on all devices", || {
         Ok(Outcome::Skipped("only with --devices".to_owned()))
     }));

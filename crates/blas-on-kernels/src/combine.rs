@@ -83,7 +83,7 @@ impl Combined {
     pub(crate) fn enqueue(&self, call: &mut Call<'_>, compute: Type) -> Result {
         let workgroups = ((self.m - 1) / TILE[0] + 1).saturating_mul((self.n - 1) / TILE[1] + 1);
         let grid = grid(workgroups, self.batches);
-        call.launch(&modules::LEVEL3, kernel!("combine", compute)?, grid, THREADS, self)
+        call.launch(&modules::BLAS_LEVEL3, kernel!("combine", compute)?, grid, THREADS, self)
     }
 }
 

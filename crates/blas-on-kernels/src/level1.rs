@@ -36,7 +36,7 @@ impl Changed {
     fn enqueue(&self, call: &mut Call<'_>, compute: Type) -> Result {
         let workgroups = (self.n - 1) / i64::from(THREADS) + 1;
         let grid = grid(workgroups.min(4096), self.batches);
-        call.launch(&modules::LEVEL1, kernel!("change", compute)?, grid, THREADS, self)
+        call.launch(&modules::BLAS_LEVEL1, kernel!("change", compute)?, grid, THREADS, self)
     }
 }
 

@@ -87,7 +87,7 @@ impl Multiplied {
         let few = self.m < 64 * i64::from(call.gpu.compute_units) && self.n > 4 * self.m;
         self.rows = ROWS[usize::from(self.a.transposed != 0 || few)];
         let grid = grid((self.m - 1) / i64::from(self.rows) + 1, self.batches);
-        call.launch(&modules::LEVEL2, kernel!("multiply", compute)?, grid, THREADS, &self)
+        call.launch(&modules::BLAS_LEVEL2, kernel!("multiply", compute)?, grid, THREADS, &self)
     }
 }
 
@@ -270,7 +270,7 @@ fn solve(call: &mut Call<'_>, args: &Args, storage: Storage) -> Result {
     let batches = batches(args)?;
     let solved = Solved { n, reach, a, x: Vector::new(&args.x, args.form, n)?, lower: lower.into(), batches };
     let grid = grid(batches.into(), 1);
-    call.launch(&modules::LEVEL2, kernel!("solve", kind)?, grid, THREADS, &solved)
+    call.launch(&modules::BLAS_LEVEL2, kernel!("solve", kind)?, grid, THREADS, &solved)
 }
 
 pub(crate) fn trsv(call: &mut Call<'_>, args: &Args) -> Result {

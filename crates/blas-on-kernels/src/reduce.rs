@@ -145,10 +145,10 @@ fn reduce(call: &mut Call<'_>, args: &Args, operation: Operation) -> Result {
         },
     };
     let kernel = operation.kernel(compute)?;
-    call.launch(&modules::LEVEL1, kernel, grid(parts, batches), THREADS, &reduced)?;
+    call.launch(&modules::BLAS_LEVEL1, kernel, grid(parts, batches), THREADS, &reduced)?;
     if parts > 1 {
         reduced.second = 1;
-        call.launch(&modules::LEVEL1, kernel, grid(1, batches), THREADS, &reduced)?;
+        call.launch(&modules::BLAS_LEVEL1, kernel, grid(1, batches), THREADS, &reduced)?;
     }
     if call.on_host() { call.fetch(results, args.result.at.cast_mut(), bytes) } else { Ok(()) }
 }

@@ -50,7 +50,7 @@ fn rotations(
         for (place, operand, _) in operands {
             rotations.numbers[*place] = DeviceOperand::new(operand, args.form)?;
         }
-        return call.launch(&modules::LEVEL1, kernel, grid, THREADS, &rotations);
+        return call.launch(&modules::BLAS_LEVEL1, kernel, grid, THREADS, &rotations);
     }
 
     // All numbers of the host go to the device one after the other, and back.
@@ -80,7 +80,7 @@ fn rotations(
     // SAFETY: the workspace has so many bytes, and the stream is waited for before `staged` is gone.
     unsafe {
         check((hip.hipMemcpyAsync)(at, staged.as_ptr().cast(), staged.len(), kind, stream))?;
-        let launched = call.launch(&modules::LEVEL1, kernel, grid, THREADS, &rotations);
+        let launched = call.launch(&modules::BLAS_LEVEL1, kernel, grid, THREADS, &rotations);
         check((hip.hipStreamSynchronize)(stream))?;
         launched?;
     }

@@ -131,7 +131,7 @@ fn solve(
             batches,
         };
         let grid = grid((n - 1) / COLUMNS + 1, batches);
-        call.launch(&modules::LEVEL3, kernel!("block", kind)?, grid, THREADS, &block)?;
+        call.launch(&modules::BLAS_LEVEL3, kernel!("block", kind)?, grid, THREADS, &block)?;
     }
     Ok(())
 }

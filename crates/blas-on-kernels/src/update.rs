@@ -67,7 +67,7 @@ fn enqueue(
     };
     let workgroups = ((m - 1) / TILE[0] + 1).saturating_mul((n - 1) / TILE[1] + 1);
     let kernel = kernel!("update", args.kind.ok_or(INVALID_VALUE)?)?;
-    call.launch(&modules::LEVEL2, kernel, grid(workgroups, updated.batches), THREADS, &updated)
+    call.launch(&modules::BLAS_LEVEL2, kernel, grid(workgroups, updated.batches), THREADS, &updated)
 }
 
 fn general(call: &mut Call<'_>, args: &Args, conjugate: bool) -> Result {

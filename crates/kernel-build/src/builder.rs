@@ -570,6 +570,12 @@ impl Builder {
                 plan.targets.clone_from(&named);
             }
         }
+        // It is read by every build script of a program: a pattern need not mean a source of this one.
+        for (pattern, named) in targets::targets_for_from_env()? {
+            for plan in plans.iter_mut().filter(|plan| pattern.matches(plan.source)) {
+                plan.targets.clone_from(&named);
+            }
+        }
         for (text, option) in &self.options_for {
             let pattern = Pattern::new(text)?;
             pattern.check(sources)?;

@@ -8,11 +8,12 @@ use code_object::embedded::CudaKind;
 use code_object::{Feature, TargetId};
 
 use crate::cache::write_atomically;
-use crate::{Build, Builder, BuiltImage, BuiltModule, CudaArch, Diagnostic, Error, nvidia};
+use crate::{Build, Builder, BuiltImage, BuiltModule, CudaArch, Diagnostic, Error, nvidia, targets};
 
 /// Variables that change what a build does for AMD GPUs.
 const VARIABLES: &[&str] = &[
-    "FERROCM_TARGETS",
+    targets::VARIABLE,
+    targets::VARIABLE_FOR,
     "FERROCM_KERNEL_LINES",
     "FERROCM_KERNEL_METRICS",
     "FERROCM_CLANG",

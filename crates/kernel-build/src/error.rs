@@ -27,6 +27,14 @@ pub enum Error {
         /// Who wrote the list.
         origin: &'static str,
     },
+    /// A part of `FERROCM_TARGETS_FOR` is not understood.
+    #[error(
+        "FERROCM_TARGETS_FOR: `{entry}` is not a pattern of sources, `=` and targets or `none`, as in `mmq_*=none moe_*=gfx1100,gfx90a`"
+    )]
+    TargetsFor {
+        /// The part.
+        entry: String,
+    },
     /// The name of an architecture of NVIDIA's is wrong.
     #[error("{origin}: {error}")]
     CudaArch {

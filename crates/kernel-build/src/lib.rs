@@ -53,6 +53,7 @@
 //! | variable | means |
 //! |---|---|
 //! | `FERROCM_TARGETS` | targets, separated by commas, where the caller names none |
+//! | `FERROCM_TARGETS_FOR` | targets of single sources, whatever the caller says: [patterns](Builder::source) with targets or `none`, as in `mmq_*=none moe_*=gfx1100,gfx90a`. A source without targets is compiled for the host alone, where it is compiled for that: a quick build of a program that does not launch its kernels |
 //! | `FERROCM_KERNEL_METRICS` | `1`: kernels [count what they do](Builder::metrics), where the caller does not say |
 //! | `FERROCM_KERNEL_LINES` | `0`: code objects hold no [source lines](Builder::source_lines), where the caller does not say |
 //! | `FERROCM_CLANG`, `FERROCM_HIP_PATH` | compiler and HIP headers to use, and no others |

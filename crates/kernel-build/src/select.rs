@@ -34,6 +34,11 @@ impl Pattern {
         self.matcher.is_match(name)
     }
 
+    #[cfg(test)]
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// An error if the pattern means none of the sources: it is misspelt, or what it is for has gone.
     pub(crate) fn check(&self, sources: &[Source]) -> Result<(), Error> {
         if sources.iter().any(|source| self.matches(source)) {

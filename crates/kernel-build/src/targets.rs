@@ -2,6 +2,7 @@ use std::fmt;
 
 use code_object::TargetId;
 
+use crate::select::Pattern;
 use crate::{CudaArch, Error};
 
 /// What a source is compiled for.
@@ -29,6 +30,11 @@ pub const DEFAULT_TARGETS: &[&str] =
 
 /// Names targets where the caller names none.
 pub(crate) const VARIABLE: &str = "FERROCM_TARGETS";
+
+/// Names targets of single sources, or says that they have none, whatever the caller says.
+pub(crate) const VARIABLE_FOR: &str = "FERROCM_TARGETS_FOR";
+/// What it calls no targets.
+const NONE: &str = "none";
 
 /// Reads a list of target names, dropping repetitions. `origin` is who wrote it.
 pub(crate) fn parse<S: AsRef<str>>(
@@ -66,6 +72,27 @@ fn from_value(value: Option<&str>) -> Result<Vec<TargetId>, Error> {
     }
 }
 
+/// Patterns of sources with the targets that `FERROCM_TARGETS_FOR` names for them: `mmq_*=none moe_*=gfx1100,gfx90a`.
+///
+/// # Errors
+/// [`Error::TargetsFor`], and those of [`targets_from_env`].
+pub(crate) fn targets_for_from_env() -> Result<Vec<(Pattern, Vec<TargetId>)>, Error> {
+    for_from_value(std::env::var(VARIABLE_FOR).ok().as_deref().unwrap_or_default())
+}
+
+fn for_from_value(value: &str) -> Result<Vec<(Pattern, Vec<TargetId>)>, Error> {
+    let read = |entry: &str| {
+        let entry_of = || Error::TargetsFor { entry: entry.to_owned() };
+        let (pattern, names) = entry.rsplit_once('=').ok_or_else(entry_of)?;
+        let targets = match names {
+            NONE => Vec::new(),
+            _ => parse(VARIABLE_FOR, names.split(',').filter(|name| !name.is_empty()))?,
+        };
+        Ok((Pattern::new(pattern)?, targets))
+    };
+    value.split_whitespace().map(read).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,5 +123,28 @@ mod tests {
             parse("the caller's targets", none).unwrap_err().to_string(),
             "the caller's targets: no target is named"
         );
+    }
+
+    fn names_for(value: &str) -> Result<Vec<String>, String> {
+        let told = |(pattern, targets): (Pattern, Vec<TargetId>)| {
+            let names: Vec<_> = targets.iter().map(ToString::to_string).collect();
+            format!("{} {}", pattern.text(), names.join("+"))
+        };
+        for_from_value(value)
+            .map(|all| all.into_iter().map(told).collect())
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn single_sources_have_targets_of_their_own_or_none() {
+        assert!(names_for(" ").unwrap().is_empty());
+        let value = "mmq_*=none\n moe/**=gfx1100,gfx90a, ";
+        assert_eq!(names_for(value).unwrap(), ["mmq_* ", "moe/** gfx1100+gfx90a"]);
+        assert!(names_for("a.cu").unwrap_err().starts_with("FERROCM_TARGETS_FOR: `a.cu` is not"));
+        assert_eq!(names_for("a.cu=").unwrap_err(), "FERROCM_TARGETS_FOR: no target is named");
+        assert!(
+            names_for("a.cu=sm_80").unwrap_err().starts_with("FERROCM_TARGETS_FOR: bad target id `sm_80`")
+        );
+        assert!(names_for("/a.cu=none").is_err());
     }
 }

@@ -123,7 +123,13 @@ impl Side {
             batches: product.batches,
         };
         let workgroups = (self.elements(product) as i64 / EACH - 1) / i64::from(THREADS) + 1;
-        call.launch(&modules::FLOAT8, "blas_float8", grid(workgroups, product.batches), THREADS, &prepared)?;
+        call.launch(
+            &modules::BLAS_FLOAT8,
+            "blas_float8",
+            grid(workgroups, product.batches),
+            THREADS,
+            &prepared,
+        )?;
         Ok(self.moved(to, pitch, kind))
     }
 }

@@ -339,7 +339,7 @@ impl Matmul {
         }
         let [m, n, _] = self.shape.sizes;
         let grid = [m.div_ceil(rows), n.div_ceil(columns), self.shape.batches * self.shape.parts];
-        call.launch(&modules::MATMUL, name, grid, self.class.wave(), &self.shape)?;
+        call.launch(&modules::BLAS_MATMUL, name, grid, self.class.wave(), &self.shape)?;
         if self.shape.partial.is_null() {
             return Ok(());
         }
@@ -349,7 +349,7 @@ impl Matmul {
             _ => "blas_matmul_add_f32",
         };
         let grid = [m.div_ceil(THREADS * ADDED), n, self.shape.batches];
-        call.launch(&modules::MATMUL, add, grid, THREADS, &self.shape)?;
+        call.launch(&modules::BLAS_MATMUL, add, grid, THREADS, &self.shape)?;
         // What is enqueued from now on may use the same memory.
         call.taken = taken;
         Ok(())

@@ -178,12 +178,12 @@ impl Call<'_> {
         }
         let all = i64::from(product.batches) * i64::from(product.parts);
         let grid = [tiles.clamp(1, MOST[0]) as u32, all.clamp(1, MOST[1]) as u32, 1];
-        self.launch(&modules::GEMM, kernel, grid, THREADS, &product)?;
+        self.launch(&modules::BLAS_GEMM, kernel, grid, THREADS, &product)?;
         if product.partial.is_null() {
             return Ok(());
         }
         let workgroups = (product.m * product.n - 1) / i64::from(THREADS) + 1;
-        self.launch(&modules::GEMM, add, vector::grid(workgroups, product.batches), THREADS, &product)?;
+        self.launch(&modules::BLAS_GEMM, add, vector::grid(workgroups, product.batches), THREADS, &product)?;
         // What is enqueued from now on may use the same memory.
         self.taken = taken;
         Ok(())

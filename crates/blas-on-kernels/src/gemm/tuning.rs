@@ -141,11 +141,11 @@ mod tests {
         for Row { class, kind, way, choice, .. } in rows {
             assert!(ways(class, kind).contains(&way), "{class:?} {kind:?} {way:?}");
             let name = kernel(kind, choice.tile, way).unwrap();
-            let targets = modules::MATMUL.code_objects.iter().map(|object| object.target_id().unwrap());
+            let targets = modules::BLAS_MATMUL.code_objects.iter().map(|object| object.target_id().unwrap());
             let is_compiled = targets
                 .into_iter()
                 .any(|target| Instructions::of(&target.processor).is_some_and(|has| has.class == class));
-            assert!(!is_compiled || modules::MATMUL.kernels.contains(&name), "{name}");
+            assert!(!is_compiled || modules::BLAS_MATMUL.kernels.contains(&name), "{name}");
         }
     }
 
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn every_target_has_the_kernels_of_its_class() {
-        for embedded in modules::MATMUL.code_objects {
+        for embedded in modules::BLAS_MATMUL.code_objects {
             let target = embedded.target_id().unwrap();
             let Instructions { class, f8 } =
                 Instructions::of(&target.processor).unwrap_or_else(|| panic!("{target} has no class"));

@@ -6,7 +6,7 @@ use std::path::Path;
 use code_object::bundle;
 use kernel_build::{Builder, Error, Translate};
 
-use crate::support::{Folder, KERNEL, LAUNCHES, toolchain};
+use crate::support::{self, Folder, KERNEL, LAUNCHES, toolchain};
 
 const LAUNCHER: &str = r#"#include <cuda_runtime.h>
 #include "scale.cuh"
@@ -189,4 +189,54 @@ fn the_path_has_to_be_that_of_a_library() {
         assert!(matches!(error, Error::Library { .. }), "{path}: {error:?}");
         assert!(error.to_string().contains("libNAME.a"), "{path}: {error}");
     }
+}
+
+/// Has the process build a library of the kernels in the folder that it names.
+const FOLDER: &str = "KERNEL_BUILD_TEST_LIBRARY";
+
+#[test]
+fn a_variable_leaves_the_device_code_of_sources_out() {
+    if let Some(folder) = std::env::var_os(FOLDER) {
+        let folder = Path::new(&folder);
+        // The script names targets for a source, and the variable counts all the same.
+        let build =
+            support::builder(folder).targets_for("one.cu", ["gfx90a"]).build_lib(folder.join("libx.a"));
+        let targets = |module: &kernel_build::BuiltModule| -> Vec<String> {
+            module.objects.iter().map(|object| object.target.to_string()).collect()
+        };
+        let modules = build.unwrap().modules;
+        println!(
+            "{:?}",
+            modules.iter().map(|module| (&*module.relative, targets(module))).collect::<Vec<_>>()
+        );
+        return;
+    }
+    let Some(folder) = sources() else { return };
+    for name in ["one.cu", "nested/one.cu"] {
+        let text = format!(
+            "{LAUNCHES}\n{KERNEL} k{0}() {{}}\nextern \"C\" void launch_{0}() {{ k{0}<<<1, 1>>>(); }}\n",
+            name.len()
+        );
+        folder.write(name, &text);
+    }
+    let built = |value: &str| {
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        command.args(["library::a_variable_leaves_the_device_code_of_sources_out", "--exact", "--nocapture"]);
+        let output = command.env(FOLDER, folder.path()).env("FERROCM_TARGETS_FOR", value).output().unwrap();
+        assert!(output.status.success(), "{value}: {}", String::from_utf8_lossy(&output.stderr));
+        let library = fs::read(folder.path().join("libx.a")).unwrap();
+        for launcher in ["launch_6\0", "launch_13\0"] {
+            assert!(!places(&library, launcher.as_bytes()).is_empty(), "{value}: {launcher}");
+        }
+        (String::from_utf8(output.stdout).unwrap(), places(&library, b"amdgcn-amd-amdhsa--gfx").len())
+    };
+    let (told, objects) = built("");
+    assert!(told.contains(r#"[("nested/one.cu", ["gfx1100"]), ("one.cu", ["gfx90a"])]"#), "{told}");
+    assert_eq!(objects, 2);
+    let (told, objects) = built("elsewhere*=gfx942 nested/*=none");
+    assert!(told.contains(r#"[("nested/one.cu", []), ("one.cu", ["gfx90a"])]"#), "{told}");
+    assert_eq!(objects, 1);
+    let (told, objects) = built("one.cu=none");
+    assert!(told.contains(r#"[("nested/one.cu", []), ("one.cu", [])]"#), "{told}");
+    assert_eq!(objects, 0);
 }
