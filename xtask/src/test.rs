@@ -34,10 +34,10 @@ const RELATED_DEVICES: [&str; 3] = ["vgpu:gfx950", "vgpu:gfx1151", "vgpu:gfx1200
 pub(crate) const WAVE_SIZE_DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
 /// Integration tests in files named so need a device; nextest runs them once per device.
 const DEVICE_TESTS: &str = "binary(/^device/)";
-/// Of them, those of code that is compiled otherwise for each target. The others are tests of host code, and run on
+/// Of them, those of code that is compiled otherwise for each target. The others are tests of host code and of translations, and run on
 /// [`WAVE_SIZE_DEVICES`] alone, but for `--devices`.
 const TARGET_TESTS: &str = "binary(/^device/) & (package(ferrocm-kernels) | package(ferrocm-blas-on-kernels) | \
-     package(ferrocm-rocblas) | package(cuda-trees-test) | (package(ferrocm-hip) & test(/^(cuda|ptx|typed)::/)))";
+     package(ferrocm-rocblas) | package(cuda-trees-test))";
 /// The device tests of the kernels.
 const KERNEL_DEVICE_TESTS: &str = "package(ferrocm-kernels) & binary(/^device/)";
 /// Integration tests in files named so need AMD's libraries; nextest runs them once per release.
@@ -217,7 +217,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
         return mpi_steps(shared);
     }
     if options.devices {
-        return VIRTUAL_DEVICES.map(|device| device_step(shared, device, DEVICE_TESTS)).into();
+        return VIRTUAL_DEVICES.map(|device| device_step(shared, device)).into();
     }
     if options.vulkan {
         return vulkan_steps(shared);
@@ -270,9 +270,13 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
             template::without_virtual().map(|()| Outcome::Passed)
         }),
     ];
-    steps.extend(VIRTUAL_DEVICES.map(|device| {
-        let tests = if WAVE_SIZE_DEVICES.contains(&device) { DEVICE_TESTS } else { TARGET_TESTS };
-        device_step(shared, device, tests)
+    steps.extend(WAVE_SIZE_DEVICES.map(|device| device_step(shared, device)));
+    steps.extend(shares().map(|(device, share)| {
+        Step::new(format!("device tests on {device}, {share}"), move || {
+            let mut command = nextest_run(shared, TARGET_TESTS, Some(device))?;
+            command.arg("--partition").arg(share);
+            execute(command)
+        })
     }));
     steps.push(Step::new("sample of candle's tests", || {
         execute(engines::sample::command(nextest_command(shared)?)?)
@@ -304,8 +308,16 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     steps
 }
 
-fn device_step<'a>(shared: &'a Shared, device: &'static str, tests: &'static str) -> Step<'a> {
-    Step::new(format!("device tests on {device}"), move || nextest(shared, tests, Some(device)))
+fn device_step<'a>(shared: &'a Shared, device: &'static str) -> Step<'a> {
+    Step::new(format!("device tests on {device}"), move || nextest(shared, DEVICE_TESTS, Some(device)))
+}
+
+/// The other virtual devices, with a share of the tests of code that is compiled otherwise for each target: every such test runs on one of
+/// them, and on all of them with `--devices`.
+fn shares() -> impl Iterator<Item = (&'static str, String)> {
+    let others = || VIRTUAL_DEVICES.into_iter().filter(|device| !WAVE_SIZE_DEVICES.contains(device));
+    let count = others().count();
+    others().enumerate().map(move |(index, device)| (device, format!("hash:{}/{count}", index + 1)))
 }
 
 /// The device tests with an engine of their own, in a target folder of its own.
@@ -756,6 +768,18 @@ mod tests {
             assert!(of(&VIRTUAL_DEVICES) && of(&WAVE_SIZE_DEVICES));
         }
         assert!(WAVE_SIZE_DEVICES.iter().all(|device| VIRTUAL_DEVICES.contains(device)));
+    }
+
+    #[test]
+    fn every_other_device_has_a_share_of_the_tests() {
+        let shares: Vec<_> = shares().collect();
+        let names: Vec<_> = shares.iter().map(|(_, share)| share.as_str()).collect();
+        assert_eq!(names, ["hash:1/3", "hash:2/3", "hash:3/3"]);
+        let mut devices: Vec<_> = shares.iter().map(|(device, _)| *device).chain(WAVE_SIZE_DEVICES).collect();
+        let mut all = VIRTUAL_DEVICES.to_vec();
+        devices.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(devices, all);
     }
 
     #[test]
