@@ -48,7 +48,10 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result<
     let devices = match Device::open_all(&options.device) {
         Ok(devices) => devices,
         Err(hip::Error::NotFound { available, .. }) if options.device == DeviceUri::Auto => {
-            return Ok(without_gpu(&available, telemetry::nvidia().ok()));
+            let (nvidia, unusable) = nvidia();
+            let mut record = without_gpu(&available, nvidia);
+            record.findings.extend(unusable);
+            return Ok(record);
         }
         Err(error) => return Err(error.into()),
     };
@@ -65,7 +68,9 @@ pub fn run(options: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result<
     let mut findings = detected.findings;
     findings.extend(missing.map(|reason| Finding::remark("no-telemetry", reason)));
     if options.device == DeviceUri::Auto && device.backend() == Backend::Virtual {
-        findings.extend(telemetry::nvidia().ok().map(|nvidia| not_measured(&nvidia)));
+        let (nvidia, unusable) = nvidia();
+        findings.extend(nvidia.as_ref().map(not_measured));
+        findings.extend(unusable);
     }
     let mut measurements = Vec::new();
     for run in 0..options.runs {
@@ -156,6 +161,14 @@ fn without_gpu(reason: &str, nvidia: Option<Detected>) -> Record {
         source: Some(SOURCE.to_owned()),
         findings,
         ..Record::default()
+    }
+}
+
+/// What NVIDIA's driver tells, and what is wrong with its library.
+fn nvidia() -> (Option<Detected>, Option<Finding>) {
+    match telemetry::nvidia() {
+        Ok(nvidia) => (nvidia, None),
+        Err(reason) => (None, Some(Finding::remark("no-telemetry", reason))),
     }
 }
 

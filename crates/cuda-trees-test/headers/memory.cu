@@ -48,6 +48,9 @@ extern "C" __global__ void producers(const int *in, int *out, int rows) {
     }
 }
 
+// Programs lay out shared memory for barriers by this size.
+static_assert(sizeof(cuda::barrier<cuda::thread_scope_block>) == 8 && alignof(cuda::barrier<cuda::thread_scope_block>) == 8, "CUDA's size");
+
 // Rounds of a barrier: each thread reads what its neighbour wrote in the round before.
 extern "C" __global__ void barriers(int *out, int rounds) {
     __shared__ cuda::barrier<cuda::thread_scope_block> bar;

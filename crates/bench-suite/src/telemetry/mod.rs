@@ -78,12 +78,16 @@ impl Source {
     }
 }
 
-/// What NVIDIA's driver tells of GPUs that nothing here measures, or why it tells nothing.
+/// What NVIDIA's driver tells of GPUs that nothing here measures. Nothing where there is no such driver, as on most machines.
 ///
 /// # Errors
-/// The library that could not be opened, or that it has no GPU.
-pub fn nvidia() -> Result<Detected, String> {
-    Nvml::load()?.detect().ok_or_else(|| "NVIDIA's driver has no GPU".to_owned())
+/// Why the library that `FERROCM_NVML_LIBRARY` names cannot be used.
+pub fn nvidia() -> Result<Option<Detected>, String> {
+    match Nvml::load() {
+        Ok(library) => Ok(library.detect()),
+        Err(_) if !Nvml::is_named() => Ok(None),
+        Err(reason) => Err(reason),
+    }
 }
 
 /// A thread that samples until it is told to end.

@@ -27,6 +27,11 @@ impl Nvml {
         Self::open(&file)
     }
 
+    /// Whether somebody has named a file.
+    pub(super) fn is_named() -> bool {
+        std::env::var_os(VARIABLE).is_some()
+    }
+
     fn open(file: &OsString) -> Result<Self, String> {
         let opened = Wrapper::builder().lib_path(file).init();
         opened.map(Self).map_err(|error| format!("NVML ({}): {}", file.display(), with_causes(&error)))
