@@ -30,6 +30,7 @@
 //! and the lowest rate count ([`RankRule`]); memory is that of the fullest GPU. A rank whose numbers of steps go back was resumed, and what
 //! it writes again replaces what was there.
 
+mod column;
 mod finish;
 mod formats;
 mod input;
@@ -38,6 +39,7 @@ mod scan;
 mod settings;
 mod steps;
 mod summary;
+mod table;
 mod text;
 
 use std::io::{self, Read};

@@ -115,8 +115,7 @@ impl Run<'_> {
     }
 
     fn values(&self, field: Field) -> impl Iterator<Item = f64> {
-        let rows = if self.steps.may_have(field) { self.steps.rows.as_slice() } else { &[] };
-        rows.iter().filter_map(move |step| step.row.get(field))
+        self.steps.rows.values(field)
     }
 
     fn gpu_info(&self, world: Option<u64>) -> GpuInfo {
@@ -158,16 +157,16 @@ impl Run<'_> {
     fn training_config(&mut self, gpu: &GpuInfo) -> TrainingConfig {
         let settings = self.settings;
         let sequence_length = self.options.sequence_length.or(settings.get(Setting::SequenceLength));
-        let printed: Vec<f64> = self.values(Field::GlobalBatch).collect();
-        if let (Some(first), Some(other)) =
-            (printed.first(), printed.iter().find(|batch| **batch != printed[0]))
-        {
+        let first = self.values(Field::GlobalBatch).next();
+        let other = self.values(Field::GlobalBatch).find(|batch| Some(*batch) != first);
+        if let (Some(first), Some(other)) = (first, other) {
             let text = format!(
                 "the global batch grows or shrinks during the run: it is {first}, then {other}; the last one is recorded"
             );
-            self.findings.push(finding("batch-changes", *first, *other, text));
+            self.findings.push(finding("batch-changes", first, other, text));
         }
-        let printed = printed.last().filter(|batch| batch.fract() == 0.0).map(|batch| *batch as u64);
+        let printed = self.values(Field::GlobalBatch).last();
+        let printed = printed.filter(|batch| batch.fract() == 0.0).map(|batch| batch as u64);
         // llm.c's batch is counted in tokens.
         let of_tokens = settings
             .get(Setting::TokensPerStep)
@@ -282,9 +281,9 @@ impl Run<'_> {
             for (field, how, amount) in rates {
                 let Some(amount) = amount.filter(|_| self.values(field).next().is_some()) else { continue };
                 for place in 0..self.steps.rows.len() {
-                    if let Some(rate) = self.steps.rows[place].row.get(field) {
+                    if let Some(rate) = self.steps.rows.get(place, field) {
                         // Both are positive.
-                        self.steps.set(place, Field::Seconds, amount / rate);
+                        self.steps.rows.set_value(place, Field::Seconds, Some(amount / rate));
                     }
                 }
                 derived = Some(how);
@@ -299,7 +298,7 @@ impl Run<'_> {
         // Only steps with a time count; in a log without any, those with a loss do.
         let timed = self.values(Field::Seconds).next().is_some();
         if timed {
-            self.steps.rows.retain(|step| step.row.get(Field::Seconds).is_some());
+            self.steps.rows.retain(|rows, place| rows.get(place, Field::Seconds).is_some());
             record.step_times = self.values(Field::Seconds).collect();
         }
         for (field, series) in [
@@ -307,12 +306,9 @@ impl Run<'_> {
             (Field::LearningRate, &mut record.learning_rates),
             (Field::GradNorm, &mut record.grad_norms),
         ] {
-            if self.values(field).next().is_some()
-                || self.steps.may_have(field)
-                    && self.steps.rows.iter().any(|step| step.row.is_not_finite(field))
-            {
-                *series =
-                    self.steps.rows.iter().map(|step| step.row.get(field).unwrap_or(f64::NAN)).collect();
+            let rows = &self.steps.rows;
+            if rows.values(field).next().is_some() || rows.has_not_finite(field) {
+                *series = (0..rows.len()).map(|place| rows.get(place, field).unwrap_or(f64::NAN)).collect();
             }
         }
     }
@@ -353,12 +349,9 @@ impl Run<'_> {
             }
         }
         let after_warmup = |field: Field| {
-            let values: Vec<f64> = if self.steps.may_have(field) {
-                self.steps.rows.iter().skip(warmup).filter_map(|step| step.row.get(field)).collect()
-            } else {
-                Vec::new()
-            };
-            harmonic_mean(&values)
+            let rows = &self.steps.rows;
+            let measured = if rows.may_have(field) { warmup..rows.len() } else { 0..0 };
+            harmonic_mean(measured.filter_map(|place| rows.get(place, field)))
         };
         let performance = &mut record.performance_metrics;
         performance.tflops_per_gpu = after_warmup(Field::Tflops);
@@ -525,8 +518,9 @@ impl Run<'_> {
         let interval = steps.interval();
         let gaps: u64 = steps
             .rows
+            .numbers()
             .windows(2)
-            .map(|pair| ((pair[1].number - pair[0].number) / interval).saturating_sub(1))
+            .map(|pair| ((pair[1] - pair[0]) / interval).saturating_sub(1))
             .sum();
         // The first line of a log often is of step 1, and the next of the interval's multiple.
         if gaps > 0 && interval == 1 {
@@ -548,15 +542,16 @@ impl Run<'_> {
     /// Sequences since the run began, against the global batch.
     fn tell_consumed(&mut self, record: &Record) {
         let Some(batch) = record.training_config.global_batch_size.map(|batch| batch as f64) else { return };
-        let rows: Vec<(u64, f64)> = self
-            .steps
-            .rows
-            .iter()
-            .filter_map(|step| Some((step.number, step.row.get(Field::ConsumedSamples)?)))
-            .collect();
-        let (Some((first, from)), Some((last, to))) = (rows.first(), rows.last()) else { return };
+        let rows = &self.steps.rows;
+        let consumed = || {
+            let numbers = rows.numbers().iter().enumerate();
+            numbers.filter_map(|(place, number)| Some((*number, rows.get(place, Field::ConsumedSamples)?)))
+        };
+        let (Some((first, from)), Some((last, to))) = (consumed().next(), consumed().next_back()) else {
+            return;
+        };
         // A number that was cut is smaller than the one before.
-        let grows = rows.windows(2).all(|pair| pair[0].1 < pair[1].1);
+        let grows = consumed().zip(consumed().skip(1)).all(|(one, next)| one.1 < next.1);
         if last > first && grows && self.values(Field::GlobalBatch).all(|printed| printed == batch) {
             let derived = (to - from) / (last - first) as f64;
             if derived != batch {
@@ -571,12 +566,14 @@ impl Run<'_> {
 }
 
 /// The rate of all steps from those of steps of equal work.
-fn harmonic_mean(rates: &[f64]) -> Option<f64> {
-    let first = *rates.first()?;
-    if rates.iter().all(|rate| *rate == first) {
+fn harmonic_mean(mut rates: impl Iterator<Item = f64> + Clone) -> Option<f64> {
+    let all = rates.clone();
+    let first = rates.next()?;
+    if rates.all(|rate| rate == first) {
         return Some(first);
     }
-    Some(rates.len() as f64 / rates.iter().map(|rate| 1.0 / rate).sum::<f64>())
+    let (count, sum) = all.fold((0_u64, 0.0), |(count, sum), rate| (count + 1, sum + 1.0 / rate));
+    Some(count as f64 / sum)
 }
 
 /// `1 line`, `2 lines`.

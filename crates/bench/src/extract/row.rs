@@ -75,6 +75,11 @@ impl Default for Row {
 }
 
 impl Row {
+    /// What was kept of a row.
+    pub(super) fn of_values(values: [f64; Field::COUNT], not_finite: u32) -> Row {
+        Row { values, not_finite, ..Row::default() }
+    }
+
     pub(super) fn get(&self, field: Field) -> Option<f64> {
         Some(self.values[field as usize]).filter(|value| !value.is_nan())
     }
@@ -100,14 +105,20 @@ impl Row {
         Ok(())
     }
 
+    /// The values, in the order of the fields; those that are absent are NaN.
+    pub(super) fn values(&self) -> &[f64; Field::COUNT] {
+        &self.values
+    }
+
+    /// The fields that were printed and are no finite numbers, as bits.
+    pub(super) fn not_finite(&self) -> u32 {
+        self.not_finite
+    }
+
     /// A bit for each field that has a value, or was printed as one that is not finite.
     pub(super) fn fields(&self) -> u32 {
         let known = self.values.iter().enumerate().map(|(place, value)| u32::from(!value.is_nan()) << place);
         known.fold(self.not_finite, |fields, bit| fields | bit)
-    }
-
-    pub(super) fn clear(&mut self, field: Field) {
-        self.values[field as usize] = f64::NAN;
     }
 
     /// Whether the row has a figure of speed.

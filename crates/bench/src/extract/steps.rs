@@ -1,15 +1,16 @@
 //! From lines to steps: one row for each step, whichever ranks wrote lines about it and however often.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::RankRule;
 use super::row::{Field, Row};
+use super::table::{Step, Table};
 
 /// What happened while lines became steps.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Steps {
     /// In the order of the steps' numbers.
-    pub(super) rows: Vec<Step>,
+    pub(super) rows: Table,
     /// Lines about a step.
     pub(super) lines: u64,
     /// Lines that have a figure of speed.
@@ -27,22 +28,8 @@ pub(super) struct Steps {
     /// How often a value ended its line, by field and decimals; and how often none did.
     endings: Vec<(Option<(u8, u8)>, u64)>,
     /// The last step of each rank, and how many times it began.
-    last_of_rank: HashMap<Option<u32>, (u64, u32)>,
+    last_of_rank: BTreeMap<Option<u32>, (u64, u32)>,
     attempts: u32,
-    /// A bit for each field that some row may have.
-    fields: u32,
-}
-
-/// One step.
-#[derive(Debug, Clone)]
-pub(super) struct Step {
-    pub(super) number: u64,
-    pub(super) row: Row,
-    /// Lines that were merged into the row, for the mean.
-    merged: u32,
-    attempt: u32,
-    /// The line in the log of the first one.
-    pub(super) line: u64,
 }
 
 /// How far apart two losses of one step may be that ranks print: digits.
@@ -52,49 +39,34 @@ impl Steps {
     /// Adds a line's row.
     pub(super) fn add(&mut self, row: Row, line: u64, rule: RankRule) {
         let timed = row.is_timed();
-        self.fields |= row.fields();
         self.lines += 1;
         self.timed += u64::from(timed);
         self.measured += u64::from(row.get(Field::Seconds).is_some());
         self.count_ending(row.last.map(|(field, decimals)| (field as u8, decimals)), 1);
-        let next = self.rows.last().map_or(0, |step| step.number.saturating_add(1));
+        let next = self.rows.numbers().last().map_or(0, |last| last.saturating_add(1));
         let number = row.step.unwrap_or_else(|| {
             self.unnumbered += 1;
             next
         });
         // Nearly every line is about the step behind the last one.
-        let place = if number >= next {
-            self.rows.len()
-        } else {
-            self.rows.partition_point(|step| step.number < number)
-        };
-        let known = self.rows.get(place).filter(|step| step.number == number);
-        let is_other = known.is_some_and(|step| step.row.is_timed() && !same_loss(&step.row, &row));
+        let place = if number >= next { Err(self.rows.len()) } else { self.rows.find(number) };
+        let known = place.ok().map(|place| self.rows.step(place));
+        let is_other = known.as_ref().is_some_and(|step| step.row.is_timed() && !same_loss(&step.row, &row));
         let attempt =
             if timed { self.attempt(number, row.rank, is_other, line) } else { self.attempts.max(1) };
-        match self.rows.get_mut(place).filter(|step| step.number == number) {
-            None => self.rows.insert(place, Step { number, row, merged: 1, attempt, line }),
-            Some(step) if step.attempt < attempt => *step = Step { number, row, merged: 1, attempt, line },
-            Some(step) => {
+        let new = Step { number, row, merged: 1, attempt, line };
+        match (place, known) {
+            (Ok(place), Some(mut step)) if step.attempt >= attempt => {
                 if timed && step.row.is_timed() {
                     self.duplicates += 1;
-                    self.disagreements += u64::from(!same_loss(&step.row, &row));
+                    self.disagreements += u64::from(!same_loss(&step.row, &new.row));
                 }
-                step.merge(&row, rule);
+                step.merge(&new.row, rule);
+                self.rows.set(place, &step);
             }
+            (Ok(place), _) => self.rows.set(place, &new),
+            (Err(place), _) => self.rows.insert(place, &new),
         }
-    }
-
-    /// Whether some row may have the field, as a value or as one that is not finite.
-    pub(super) fn may_have(&self, field: Field) -> bool {
-        self.fields & 1 << field as u32 != 0
-    }
-
-    /// Gives a row a value.
-    pub(super) fn set(&mut self, place: usize, field: Field, value: f64) {
-        // It was valid for its row.
-        let _ = self.rows[place].row.set(field, value);
-        self.fields |= 1 << field as u32;
     }
 
     /// There are a handful of endings, so that a list is faster than a map.
@@ -137,32 +109,35 @@ impl Steps {
             .max_by_key(|(ending, count)| (*count, *ending))
             .and_then(|(ending, _)| *ending);
         let mut removed = Vec::new();
-        for step in &mut self.rows {
-            let Some((field, decimals)) = step.row.last else { continue };
-            let is_usual =
-                usual.is_some_and(|(of, usual)| of == field as u8 && (usual == decimals || !fixed_decimals));
-            if !is_usual && step.row.get(field).is_some() {
-                step.row.clear(field);
-                removed.push((step.line, field));
+        for (place, ending) in self.rows.endings() {
+            let is_usual = usual.is_some_and(|(of, usual)| {
+                of == ending.field as u8 && (usual == ending.decimals || !fixed_decimals)
+            });
+            if !is_usual && self.rows.get(place, ending.field).is_some() {
+                removed.push((place, ending));
             }
         }
-        self.rows.retain(|step| !step.row.is_empty());
-        removed
+        for (place, ending) in &removed {
+            self.rows.set_value(*place, ending.field, None);
+        }
+        self.rows.retain(|rows, place| !rows.has_nothing(place));
+        removed.into_iter().map(|(_, ending)| (ending.line, ending.field)).collect()
     }
 
     /// Steps that each row stands for: the usual difference of numbers. Two rows alone tell nothing.
     pub(super) fn interval(&self) -> u64 {
         let mut counts: HashMap<u64, u64> = HashMap::new();
         // Nearly all are the same, one after the other.
-        for run in self
-            .rows
-            .windows(2)
-            .map(|pair| pair[1].number - pair[0].number)
-            .collect::<Vec<_>>()
-            .chunk_by(u64::eq)
-        {
-            *counts.entry(run[0]).or_default() += run.len() as u64;
+        let mut run = (0, 0);
+        for pair in self.rows.numbers().windows(2) {
+            let interval = pair[1] - pair[0];
+            if interval != run.0 {
+                *counts.entry(run.0).or_default() += run.1;
+                run = (interval, 0);
+            }
+            run.1 += 1;
         }
+        *counts.entry(run.0).or_default() += run.1;
         let usual = counts.into_iter().max_by_key(|(interval, count)| (*count, std::cmp::Reverse(*interval)));
         usual.filter(|_| self.rows.len() > 2).map_or(1, |(interval, _)| interval.max(1))
     }
@@ -170,43 +145,40 @@ impl Steps {
     /// Steps that a row stands for, by its place. The first line of a log often is of the first step alone, and where a line is missing,
     /// its steps are, too.
     pub(super) fn span(&self, place: usize, interval: u64) -> u64 {
-        let number = self.rows[place].number;
-        let before = place.checked_sub(1).map_or(0, |before| self.rows[before].number);
+        let numbers = self.rows.numbers();
+        let number = numbers[place];
+        let before = place.checked_sub(1).map_or(0, |before| numbers[before]);
         (number - before).clamp(1, interval)
     }
 
     pub(super) fn append(&mut self, other: Steps, rule: RankRule) {
         // A file of its own is a rank of its own, unless it continues the numbers.
-        let continues =
-            other.rows.first().zip(self.rows.last()).is_none_or(|(first, last)| first.number > last.number);
-        let (lines, timed, unnumbered) = (other.lines, other.timed, other.unnumbered);
+        let ends = other.rows.numbers().first().zip(self.rows.numbers().last());
+        let continues = ends.is_none_or(|(first, last)| first > last);
         self.measured += other.measured;
         for (ending, count) in other.endings {
             self.count_ending(ending, count);
         }
         self.resumed.extend(other.resumed);
-        self.fields |= other.fields;
         self.duplicates += other.duplicates;
         self.disagreements += other.disagreements;
-        if continues {
-            self.rows.extend(other.rows);
-        } else {
-            for step in other.rows {
-                let place = self.rows.partition_point(|known| known.number < step.number);
-                match self.rows.get_mut(place).filter(|known| known.number == step.number) {
-                    Some(known) => {
-                        if known.row.is_timed() && step.row.is_timed() {
-                            self.duplicates += 1;
-                        }
-                        known.merge(&step.row, rule);
+        for step in (0..other.rows.len()).map(|place| other.rows.step(place)) {
+            let place = if continues { Err(self.rows.len()) } else { self.rows.find(step.number) };
+            match place {
+                Ok(place) => {
+                    let mut known = self.rows.step(place);
+                    if known.row.is_timed() && step.row.is_timed() {
+                        self.duplicates += 1;
                     }
-                    None => self.rows.insert(place, step),
+                    known.merge(&step.row, rule);
+                    self.rows.set(place, &known);
                 }
+                Err(place) => self.rows.insert(place, &step),
             }
         }
-        self.lines += lines;
-        self.timed += timed;
-        self.unnumbered += unnumbered;
+        self.lines += other.lines;
+        self.timed += other.timed;
+        self.unnumbered += other.unnumbered;
     }
 }
 
