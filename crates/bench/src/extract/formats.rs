@@ -16,6 +16,8 @@ use super::row::{Field, Notes, Row};
 use super::summary::Summary;
 use super::text::{Commas, Number, number, plain_decimal, unit};
 
+pub(super) use megatron::{Known, Layout};
+
 /// What a parser fills.
 pub(super) struct Found<'a> {
     pub(super) row: &'a mut Row,
@@ -79,6 +81,16 @@ pub(super) fn scaled(value: f64, printed: &[u8], per: f64) -> f64 {
     plain_decimal(printed.trim_ascii(), exponent).unwrap_or(value / per)
 }
 
+/// GB of so many of a unit of bytes.
+fn in_gb(value: f64, bytes: f64) -> f64 {
+    value * bytes / 1e9
+}
+
+/// Whether a number can be a step's: one that is so far off is of a broken line.
+fn is_step(step: u64) -> bool {
+    step < 1 << 40
+}
+
 fn decimals(text: &[u8], rest: &[u8]) -> u8 {
     let printed = &text[..text.len() - rest.len()];
     let point = printed.iter().rposition(|byte| matches!(byte, b'.' | b','));
@@ -124,7 +136,7 @@ impl Found<'_> {
             Number::Value(value, rest) => match unit(rest) {
                 Some((bytes, behind)) => {
                     let bytes = if bytes == 1e9 { gb } else { bytes };
-                    self.set(field, name, value * bytes / 1e9, text);
+                    self.set(field, name, in_gb(value, bytes), text);
                     Some(behind)
                 }
                 None => {
@@ -154,8 +166,7 @@ impl Found<'_> {
 
     /// Sets the number of the step.
     fn step(&mut self, step: u64) {
-        // A step that is so far off is a broken line.
-        if step < 1 << 40 {
+        if is_step(step) {
             self.row.step = Some(step);
         }
     }

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use aho_corasick::packed;
 use memchr::{memchr_iter, memchr2, memrchr, memrchr2};
 
-use super::formats::{Found, SPECS};
+use super::formats::{Found, Known, Layout, SPECS};
 use super::row::{Notes, Row};
 use super::settings::{NEEDLES, Settings};
 use super::steps::Steps;
@@ -67,6 +67,8 @@ pub(super) struct Scanner<'o> {
     options: &'o Options,
     searcher: Searcher,
     pub(super) collected: Collected,
+    /// That of the last line of the first format which was searched for its fields.
+    layout: Option<Layout>,
     /// Reused for lines with colours.
     buffer: Vec<u8>,
 }
@@ -130,7 +132,7 @@ impl<'o> Scanner<'o> {
             bytes: 0,
             cut: Vec::new(),
         };
-        Scanner { options, searcher: Searcher::new(options), collected, buffer: Vec::new() }
+        Scanner { options, searcher: Searcher::new(options), collected, layout: None, buffer: Vec::new() }
     }
 
     /// Reads a log to its end.
@@ -178,17 +180,30 @@ impl<'o> Scanner<'o> {
 
     /// Searches whole lines.
     fn text(&mut self, text: &[u8]) {
-        let mut from = 0;
-        let mut counted = 0;
-        while let Some((mut bits, start, end)) = self.searcher.find(text, from) {
+        // The beginning of a line, and how far lines have been counted.
+        let (mut from, mut counted) = (0, 0);
+        loop {
+            if let Some(known) = self.layout.as_ref().and_then(|layout| layout.read(&text[from..])) {
+                self.count_lines(&text[counted..from]);
+                counted = from;
+                let line_end = from + known.end;
+                self.known_line(&text[from..line_end], known);
+                from = text.len().min(line_end + 1);
+                continue;
+            }
+            let Some((mut bits, start, end)) = self.searcher.find(text, from) else { break };
             // A carriage return ends a line, too: programs write progress bars over themselves.
             let line_start = memrchr2(b'\n', b'\r', &text[from..start]).map_or(from, |at| from + at + 1);
-            let line_end = memchr2(b'\n', b'\r', &text[end..]).map_or(text.len(), |at| end + at);
-            self.collected.lines += memchr_iter(b'\n', &text[counted..line_start]).count() as u64;
-            counted = line_start;
-            let line = &text[line_start..line_end];
             // No other format is tried before the first one, so that what else is in the line need not be known to try that one.
             let tried = bits & 1;
+            if tried != 0 && line_start > from && self.layout.is_some() {
+                from = line_start;
+                continue;
+            }
+            self.count_lines(&text[counted..line_start]);
+            counted = line_start;
+            let line_end = memchr2(b'\n', b'\r', &text[end..]).map_or(text.len(), |at| end + at);
+            let line = &text[line_start..line_end];
             if tried == 0 || !self.line(line, start - line_start, tried) {
                 let mut next = end;
                 while let Some((more, _, end)) = self.searcher.find(&text[..line_end], next) {
@@ -197,9 +212,37 @@ impl<'o> Scanner<'o> {
                 }
                 self.line(line, start - line_start, bits & !tried);
             }
-            from = line_end;
+            from = text.len().min(line_end + 1);
         }
-        self.collected.lines += memchr_iter(b'\n', &text[counted..]).count() as u64;
+        self.count_lines(&text[counted..]);
+    }
+
+    fn count_lines(&mut self, text: &[u8]) {
+        self.collected.lines += memchr_iter(b'\n', text).count() as u64;
+    }
+
+    /// Adds a line of the first format that was read by its layout.
+    fn known_line(&mut self, line: &[u8], known: Known) {
+        let Some(layout) = &self.layout else { return };
+        let summary = &mut self.collected.summaries[0];
+        summary.max_steps = Some(known.last_step);
+        summary.vendor_lines += layout.vendor_lines;
+        let first = layout.may_have_rank.then(|| self.searcher.find(line, 0)).flatten();
+        self.row(0, line, first.map(|(_, start, _)| start), known.row);
+    }
+
+    /// Adds what a line without colours says of a step, in the format of that place. `first` is where its first text of the set was before
+    /// colours were removed, if it may have a rank.
+    fn row(&mut self, place: usize, line: &[u8], first: Option<usize>, mut row: Row) {
+        let collected = &mut self.collected;
+        let prefix = |length: usize| &line[..line.len().min(length).min(PREFIX)];
+        if let Some((rank, world)) = first.and_then(|first| rank(prefix(first.max(16)))) {
+            row.rank = Some(rank);
+            collected.world = world.map(u64::from).max(collected.world);
+        }
+        collected.last_prefix[place].clear();
+        collected.last_prefix[place].extend_from_slice(prefix(PREFIX));
+        collected.steps[place].add(row, collected.lines + 1, self.options.ranks);
     }
 
     /// Looks at a line with a text of the set in it. Whether it is one about a step.
@@ -212,6 +255,7 @@ impl<'o> Scanner<'o> {
             let collected = &mut self.collected;
             let notes = &mut collected.notes[place];
             notes.line = number;
+            let ignored = notes.count;
             let mut row = Row::default();
             (spec.parse)(
                 clean,
@@ -221,14 +265,14 @@ impl<'o> Scanner<'o> {
                 continue;
             }
             is_row = true;
-            if let Some((rank, world)) = rank(&clean[..clean.len().min(first.max(16)).min(PREFIX)]) {
-                row.rank = Some(rank);
-                collected.world = world.map(u64::from).max(collected.world);
+            let is_whole = notes.count == ignored && row.last.is_none() && clean.len() == line.len();
+            if place == 0
+                && is_whole
+                && let Some(layout) = Layout::of(clean)
+            {
+                self.layout = Some(layout);
             }
-            let prefix = &mut collected.last_prefix[place];
-            prefix.clear();
-            prefix.extend_from_slice(&clean[..clean.len().min(PREFIX)]);
-            collected.steps[place].add(row, number, self.options.ranks);
+            self.row(place, clean, Some(first), row);
             // The first format that reads a line has it.
             break;
         }

@@ -70,16 +70,28 @@ pub(super) enum Commas {
     Decimal,
 }
 
-/// The value of digits with at most one point, times a power of ten: rounded once, as a parser rounds. `None` of what has more digits than
-/// f64 holds exactly, or other characters; a parser reads those.
+/// Digits times a power of ten: rounded once, as a parser rounds. `None` of more digits than f64 holds exactly, and of powers that it does
+/// not; a parser reads those.
 ///
 /// Both the digits and the power of ten are exact, so that one multiplication or division is all there is to round (Clinger 1990).
-pub(super) fn plain_decimal(text: &[u8], exponent: i32) -> Option<f64> {
+fn exact(digits: u64, exponent: i32) -> Option<f64> {
     const POWERS: [f64; 23] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
         1e18, 1e19, 1e20, 1e21, 1e22,
     ];
-    if text.len() > 16 {
+    if digits > 1 << 53 {
+        return None;
+    }
+    let power = *POWERS.get(usize::try_from(exponent.unsigned_abs()).ok()?)?;
+    Some(if exponent < 0 { digits as f64 / power } else { digits as f64 * power })
+}
+
+/// Characters of digits and a point whose digits fit into u64.
+const FEW_DIGITS: usize = 16;
+
+/// The value of digits with at most one point, times a power of ten, if it is [exact]. `None` of other characters, too.
+pub(super) fn plain_decimal(text: &[u8], exponent: i32) -> Option<f64> {
+    if text.len() > FEW_DIGITS {
         return None;
     }
     let mut digits = 0_u64;
@@ -94,33 +106,87 @@ pub(super) fn plain_decimal(text: &[u8], exponent: i32) -> Option<f64> {
             _ => return None,
         }
     }
-    if digits > 1 << 53 || text.is_empty() || text == b"." {
+    if text.is_empty() || text == b"." {
         return None;
     }
-    let exponent = exponent.checked_sub(decimals.unwrap_or(0))?;
-    let power = *POWERS.get(usize::try_from(exponent.unsigned_abs()).ok()?)?;
-    Some(if exponent < 0 { digits as f64 / power } else { digits as f64 * power })
+    exact(digits, exponent.checked_sub(decimals.unwrap_or(0))?)
 }
 
-/// The value of a number that has been checked: digits, a point, an exponent.
-fn parsed(unsigned: &[u8]) -> Option<f64> {
-    let mantissa = unsigned.iter().position(|byte| matches!(byte, b'e' | b'E')).unwrap_or(unsigned.len());
-    let exponent = match &unsigned[mantissa..] {
-        [] => Some(0),
-        [_, b'-', digits @ ..] => small_exponent(digits).map(|exponent| -exponent),
-        [_, b'+', digits @ ..] | [_, digits @ ..] => small_exponent(digits),
-    };
-    exponent
-        .and_then(|exponent| plain_decimal(&unsigned[..mantissa], exponent))
-        .or_else(|| std::str::from_utf8(unsigned).ok()?.parse().ok())
+/// A number as nearly all are printed: digits, a point between digits or none, an exponent or none.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Decimal<'t> {
+    /// The number, and no more.
+    pub(super) printed: &'t [u8],
+    /// Meaningless if there are too many.
+    digits: u64,
+    decimals: usize,
+    /// Of more than two digits: meaningless.
+    exponent: i32,
+    /// Characters before the exponent.
+    mantissa: usize,
+    is_simple: bool,
 }
 
-/// An exponent of one or two digits.
-fn small_exponent(digits: &[u8]) -> Option<i32> {
-    match digits {
-        [a] => Some(i32::from(a - b'0')),
-        [a, b] => Some(10 * i32::from(a - b'0') + i32::from(b - b'0')),
-        _ => None,
+impl<'t> Decimal<'t> {
+    /// The longest one that a text begins with.
+    #[inline]
+    pub(super) fn at_start_of(text: &'t [u8]) -> Option<Decimal<'t>> {
+        let digit = |at: usize| text.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10);
+        let mut digits = 0_u64;
+        let mut at = 0;
+        while let Some(next) = digit(at) {
+            digits = digits.wrapping_mul(10).wrapping_add(u64::from(next));
+            at += 1;
+        }
+        if at == 0 {
+            return None;
+        }
+        let mut decimals = 0;
+        if text.get(at) == Some(&b'.') {
+            let point = at;
+            while let Some(next) = digit(at + 1) {
+                digits = digits.wrapping_mul(10).wrapping_add(u64::from(next));
+                at += 1;
+            }
+            decimals = at - point;
+            // The point itself, if there are digits behind it.
+            at += usize::from(decimals > 0);
+        }
+        let mantissa = at;
+        let mut exponent = 0_i32;
+        let mut of_exponent = 0;
+        if let Some(b'e' | b'E') = text.get(at) {
+            let sign = usize::from(matches!(text.get(at + 1), Some(b'-' | b'+')));
+            while let Some(next) = digit(at + 1 + sign + of_exponent) {
+                exponent = exponent.wrapping_mul(10).wrapping_add(i32::from(next));
+                of_exponent += 1;
+            }
+            if of_exponent > 0 {
+                if text[at + 1] == b'-' {
+                    exponent = exponent.wrapping_neg();
+                }
+                at += 1 + sign + of_exponent;
+            }
+        }
+        let is_simple = mantissa <= FEW_DIGITS && of_exponent <= 2;
+        Some(Decimal { printed: &text[..at], digits, decimals, exponent, mantissa, is_simple })
+    }
+
+    /// The value, if it is finite.
+    #[inline]
+    pub(super) fn value(&self) -> Option<f64> {
+        // There are at most sixteen decimals.
+        let value =
+            if self.is_simple { exact(self.digits, self.exponent - self.decimals as i32) } else { None };
+        value
+            .or_else(|| std::str::from_utf8(self.printed).ok()?.parse().ok())
+            .filter(|value: &f64| value.is_finite())
+    }
+
+    /// The value of digits alone, if they are few.
+    #[inline]
+    pub(super) fn whole(&self) -> Option<u64> {
+        (self.is_simple && self.mantissa == self.printed.len() && self.decimals == 0).then_some(self.digits)
     }
 }
 
@@ -128,6 +194,14 @@ fn small_exponent(digits: &[u8]) -> Option<i32> {
 pub(super) fn number(text: &[u8], commas: Commas) -> Number<'_> {
     let text = text.trim_ascii_start();
     let unsigned = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
+    if let Some(decimal) = Decimal::at_start_of(unsigned)
+        && let rest = &unsigned[decimal.printed.len()..]
+        // What is behind may be part of the number, or spoil it.
+        && !matches!(rest, [b'.' | b'e' | b'E', ..] | [b',', b'0'..=b'9', ..])
+        && let Some(value) = decimal.value()
+    {
+        return Number::Value(if text[0] == b'-' { -value } else { value }, rest);
+    }
     let sign = text.len() - unsigned.len();
     let is_word = matches!(unsigned.first(), Some(b'n' | b'N' | b'i' | b'I'));
     for word in [&b"nan"[..], b"infinity", b"inf"].into_iter().filter(|_| is_word) {
@@ -199,20 +273,15 @@ pub(super) fn number(text: &[u8], commas: Commas) -> Number<'_> {
         return Number::Malformed;
     }
     let literal = &text[..sign + end];
-    let parsed = if comma.is_none() {
-        parsed(&unsigned[..end]).map(|value| if text.first() == Some(&b'-') { -value } else { value })
-    } else {
-        let plain: String = literal
-            .iter()
-            .filter_map(|&byte| match (byte, commas) {
-                (b',', Commas::Thousands) => None,
-                (b',', Commas::Decimal) => Some('.'),
-                _ => Some(char::from(byte)),
-            })
-            .collect();
-        plain.parse().ok()
-    };
-    match parsed.filter(|value: &f64| value.is_finite()) {
+    let plain: String = literal
+        .iter()
+        .filter_map(|&byte| match (byte, commas) {
+            (b',', Commas::Thousands) => None,
+            (b',', Commas::Decimal) => Some('.'),
+            _ => Some(char::from(byte)),
+        })
+        .collect();
+    match plain.parse().ok().filter(|value: &f64| value.is_finite()) {
         Some(value) => Number::Value(value, rest),
         None => Number::Malformed,
     }
@@ -291,6 +360,15 @@ pub(super) fn rank(prefix: &[u8]) -> Option<(u32, Option<u32>)> {
         return Some((small(rank)?, None));
     }
     None
+}
+
+/// Whether [`rank`] may find one in a line, or in another that differs from it in its numbers alone.
+pub(super) fn may_have_rank(line: &[u8]) -> bool {
+    let start = line.trim_ascii_start();
+    let start_of_mpi = start.strip_prefix(b"[").and_then(Decimal::at_start_of);
+    [&b"rank"[..], b"Rank", b"RANK", b"default"].iter().any(|word| memmem::find(line, word).is_some())
+        || start.first().is_some_and(u8::is_ascii_digit)
+        || start_of_mpi.is_some_and(|number| start.get(1 + number.printed.len()) == Some(&b','))
 }
 
 /// The first date and time of day in a text, as ISO 8601: `2025-12-02T09:12:08`, with the fraction and the offset that it has.

@@ -30,6 +30,43 @@ pub(crate) const LINES: [&str; 10] = [
          Version 2.7.0a0+7c8ec84\nnumber parameters: 8.030 billion\n",
 ];
 
+/// The same log, of which no line is read as the line before it was: those have no colours.
+fn coloured(log: &[u8]) -> Vec<u8> {
+    let mut coloured = Vec::new();
+    for line in log.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
+        let text = line.strip_suffix(b"\n").or_else(|| line.strip_suffix(b"\r")).unwrap_or(line);
+        coloured.extend_from_slice(text);
+        // A sequence that was cut would go on in this one.
+        if !text.is_empty() && !text.contains(&0x1b) {
+            coloured.extend_from_slice(b"\x1b[m");
+        }
+        coloured.extend_from_slice(&line[text.len()..]);
+    }
+    coloured
+}
+
+/// All that extraction tells but the bytes, as text: NaN is not equal to itself.
+fn told(log: &[u8], options: &Options) -> String {
+    match extract::from_reader(log, options) {
+        Ok(found) => {
+            let record = found.record.to_json(Shape::Full);
+            let ignored = (found.ignored_count, found.ignored);
+            format!("{} {} {} {ignored:?} {record}", found.format, found.lines, found.matched)
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Checks that lines which are read as the one before was say what they say otherwise.
+///
+/// # Panics
+/// If they do not.
+pub(crate) fn same_line_by_line(log: &[u8], options: &Options) {
+    // No compressed data begins so.
+    let log = [b"\n", log].concat();
+    assert_eq!(told(&log, options), told(&coloured(&log), options), "{:?}", String::from_utf8_lossy(&log));
+}
+
 /// Reads bytes as a log in every format, and checks what has to hold.
 ///
 /// # Panics
@@ -37,6 +74,9 @@ pub(crate) const LINES: [&str; 10] = [
 pub(crate) fn log(bytes: &[u8]) {
     for format in std::iter::once(None).chain(Format::all().map(Some)) {
         let options = Options { format, ..Options::default() };
+        if format.is_none_or(|format| format == Format::Megatron) {
+            same_line_by_line(bytes, &options);
+        }
         let Ok(extraction) = extract::from_reader(bytes, &options) else { continue };
         let record = extraction.record;
         assert!(

@@ -1,5 +1,6 @@
 //! The fuzz target's properties on a stable toolchain.
 
+use bench::extract::{Options, RankRule};
 use proptest::prelude::*;
 
 use crate::any_log;
@@ -10,6 +11,96 @@ const RECORD: &str = r#"{"platform": "amd", "gpu_info": {"device_count": 8, "dev
     "training_config": {"global_batch_size": 64, "sequence_length": 2048, "num_gpus": 8, "seed": [1, {"a": NaN}]},
     "performance_metrics": {"total_steps": 3, "tokens_per_second": 53943.5, "steps_per_second": Infinity},
     "memory_metrics": {"peak_memory_allocated_gb": 117.99}, "step_times": [22.7, NaN, 2.5], "loss_values": [11.8, 11.5, -Infinity]}"#;
+
+/// What programs print as a number.
+fn number() -> impl Strategy<Value = String> {
+    prop_oneof![
+        30 => "[0-9]{1,5}\\.[0-9]{1,4}",
+        10 => "[1-9][0-9]{0,5}",
+        10 => "[0-9]\\.[0-9]{6}[eE][+-][0-9]{2}",
+        2 => "[0-9]{14,24}(\\.[0-9]{1,20})?",
+        1 => "[0-9]{1,3}e[0-9]{1,4}",
+        2 => "nan|inf|-inf|-[0-9]\\.5|0\\.0|1,234|1,5|1\\.2\\.3|5\\.|\\.5|1e|7\\.5E|5\\.0s| |x",
+    ]
+}
+
+/// What is before the line about a step, with its rank.
+const PREFIXES: [fn(u8) -> String; 7] = [
+    |_| " ".to_owned(),
+    |rank| format!(" [2026-03-02 10:00:{rank:02}] "),
+    |rank| format!("[20260302 10:00:00][rank-{rank}/8][INFO ] : "),
+    |rank| format!("{rank}: "),
+    |rank| format!("[1,{rank}]<stdout>: "),
+    |rank| format!("[default{rank}]:"),
+    |rank| format!("seconds {rank}m "),
+];
+
+/// Labels of a line in their order.
+const LABELS: [&str; 2] = [
+    "| consumed samples: # | elapsed time per iteration (ms): # | throughput per GPU (TFLOP/s/GPU): # | learning rate: # | global batch \
+     size:    # | lm loss: # | loss scale: # | grad norm: # | number of nan iterations:   0 |",
+    "| consumed samples: # | elapsed time per iteration (ms): #/# | hip mem usage/free/total/usage_ratio: #GB/#GB/#GiB/60.09% | tokens per \
+     GPU (tokens/s/GPU): #/# | lm loss: # |",
+];
+
+prop_compose! {
+    /// Lines about steps, one or several for each, most of them alike.
+    fn alike()(
+        prefix in 0..PREFIXES.len(),
+        labels in 0..LABELS.len(),
+        lines in proptest::collection::vec(
+            (0..4_u64, 0..3_u8, proptest::collection::vec(number(), 9), 0..30_u8, any::<u16>(), any::<u8>()), 1..12),
+    ) -> Vec<u8> {
+        let mut log = Vec::new();
+        let mut step = 1;
+        for (count, (by, rank, numbers, damage, at, byte)) in lines.into_iter().enumerate() {
+            step += by;
+            let mut line = format!("{}iteration {step:8}/ 100 {}", PREFIXES[prefix](rank), LABELS[labels]);
+            for number in numbers {
+                // The first line is whole, so that there is one to be like.
+                line = line.replacen('#', if count == 0 { "7.5" } else { &number }, 1);
+            }
+            match damage {
+                0 => line = line.replacen("lm loss", "loss", 1),
+                1 => line = line.replacen("iteration ", "iteration 3/ 100 | iteration ", 1),
+                2 => line = line.replacen(": ", ":   ", 3),
+                3 => line = line.replacen("lm", "\x1b[31mlm\x1b[0m", 1),
+                4 => line = line.replacen('[', "[[0m", 1),
+                5 => line.push('\r'),
+                6 => line += "\nsequence_length ........ 4096",
+                7 => line.insert_str(0, "(after 1 iterations) memory (MB) | allocated: 18598.75 | "),
+                8 => line = line.replacen("100", "10000000000000000000000", 1),
+                _ => {}
+            }
+            let mut line = line.into_bytes();
+            let at = usize::from(at) % line.len();
+            match damage {
+                10 => line.truncate(at),
+                11 => line[at] = byte,
+                12 => line.insert(at, byte),
+                13 => drop(line.drain(..at)),
+                14 => drop(line.remove(at)),
+                _ => {}
+            }
+            log.extend_from_slice(&line);
+            // The last line may be cut, and another may begin in the middle of one.
+            if damage != 15 {
+                log.push(b'\n');
+            }
+        }
+        log
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn lines_that_are_alike_say_what_each_says(log in alike(), mean in any::<bool>()) {
+        let ranks = if mean { RankRule::Mean } else { RankRule::Slowest };
+        any_log::same_line_by_line(&log, &Options { ranks, ..Options::default() });
+    }
+}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]

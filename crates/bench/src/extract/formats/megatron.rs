@@ -3,21 +3,25 @@
 //! ` iteration  126/ 5000 | consumed samples: 16128 | elapsed time per iteration (ms): 13372.8 | … | lm loss: 6.5E-03 | grad norm: 0.061 |
 //! …`. Primus prints the current value and the average (`13372.8/13364.7`, `615.5 (avg 615.0)`): the current one is taken.
 
+mod layout;
+
 use std::sync::LazyLock;
 
 use memchr::memmem;
 
 use super::super::text::{Commas, whole};
-use super::{Field, Found};
+use super::{Field, Found, in_gb, is_step};
+
+pub(in crate::extract) use layout::{Known, Layout};
 
 /// `hip mem usage` is printed in 2³⁰ bytes and called GB.
 const GIB: f64 = 1_073_741_824.0;
 
+static ITERATION: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(b"iteration "));
+static MEMORY: LazyLock<memmem::Finder<'static>> =
+    LazyLock::new(|| memmem::Finder::new(b"iterations) memory (MB) |"));
+
 pub(super) fn parse(line: &[u8], found: &mut Found<'_>) {
-    static ITERATION: LazyLock<memmem::Finder<'static>> =
-        LazyLock::new(|| memmem::Finder::new(b"iteration "));
-    static MEMORY: LazyLock<memmem::Finder<'static>> =
-        LazyLock::new(|| memmem::Finder::new(b"iterations) memory (MB) |"));
     if MEMORY.find(line).is_some() {
         memory(line, found);
         return;
@@ -48,55 +52,84 @@ fn iteration(text: &[u8]) -> Option<(u64, u64, &[u8])> {
     Some((step, total, rest))
 }
 
-fn fields(text: &[u8], found: &mut Found<'_>) {
+/// A field of a line, with its name.
+struct Part<'t> {
+    key: &'t [u8],
+    value: &'t [u8],
+    /// Where it ends in the text.
+    end: usize,
+}
+
+fn parts(text: &[u8]) -> impl Iterator<Item = Part<'_>> {
     let mut from = 0;
     let ends = memchr::memchr_iter(b'|', text).chain(std::iter::once(text.len()));
-    for end in ends {
+    ends.filter_map(move |end| {
         let part = text[from..end].trim_ascii_start();
-        let closed = end < text.len();
         from = end + 1;
         // A prefix may have a time of day with colons.
         let colon =
             memchr::memchr_iter(b':', part).find(|at| part.get(at + 1).is_none_or(|byte| *byte == b' '));
-        let Some(colon) = colon.or_else(|| memchr::memchr(b':', part)) else { continue };
-        let (key, value) = (part[..colon].trim_ascii_end(), part[colon + 1..].trim_ascii_start());
-        field(key, value, closed, found);
+        let colon = colon.or_else(|| memchr::memchr(b':', part))?;
+        Some(Part { key: part[..colon].trim_ascii_end(), value: part[colon + 1..].trim_ascii_start(), end })
+    })
+}
+
+/// What is behind a key.
+enum Meaning {
+    /// A number, and how many of its units are one of the field's.
+    Value(Field, f64),
+    /// Memory in use, free, and in total.
+    UsedAndTotal,
+    None,
+}
+
+/// What is behind a key, and whether Primus adds the field to Megatron-LM's.
+fn meaning(key: &[u8]) -> (Meaning, bool) {
+    match key {
+        _ if key.ends_with(b"elapsed time per iteration (ms)") => {
+            (Meaning::Value(Field::Seconds, 1e3), false)
+        }
+        b"throughput per GPU (TFLOP/s/GPU)" | b"compute per GPU (TFLOP/s/GPU)" | b"TFLOPs" => {
+            (Meaning::Value(Field::Tflops, 1.0), false)
+        }
+        b"tokens per GPU (tokens/s/GPU)" | b"tokens/s/GPU inst/harmonic mean" => {
+            (Meaning::Value(Field::TokensPerGpu, 1.0), true)
+        }
+        b"tokens/sec/GPU" | b"tokens per gpu per second (tgs)" => {
+            (Meaning::Value(Field::TokensPerGpu, 1.0), false)
+        }
+        b"samples per second" => (Meaning::Value(Field::Samples, 1.0), false),
+        b"learning rate" => (Meaning::Value(Field::LearningRate, 1.0), false),
+        b"lm loss" | b"loss" => (Meaning::Value(Field::Loss, 1.0), false),
+        b"grad norm" => (Meaning::Value(Field::GradNorm, 1.0), false),
+        b"global batch size" => (Meaning::Value(Field::GlobalBatch, 1.0), false),
+        b"consumed samples" => (Meaning::Value(Field::ConsumedSamples, 1.0), false),
+        b"hip mem usage/free/total/usage_ratio" => (Meaning::UsedAndTotal, true),
+        _ => (Meaning::None, false),
     }
 }
 
-fn field(key: &[u8], value: &[u8], closed: bool, found: &mut Found<'_>) {
-    let simple = match key {
-        _ if key.ends_with(b"elapsed time per iteration (ms)") => Some((Field::Seconds, 1e3)),
-        b"throughput per GPU (TFLOP/s/GPU)" | b"compute per GPU (TFLOP/s/GPU)" | b"TFLOPs" => {
-            Some((Field::Tflops, 1.0))
-        }
-        b"tokens per GPU (tokens/s/GPU)" | b"tokens/s/GPU inst/harmonic mean" => {
-            found.summary.vendor_lines += 1;
-            Some((Field::TokensPerGpu, 1.0))
-        }
-        b"tokens/sec/GPU" | b"tokens per gpu per second (tgs)" => Some((Field::TokensPerGpu, 1.0)),
-        b"samples per second" => Some((Field::Samples, 1.0)),
-        b"learning rate" => Some((Field::LearningRate, 1.0)),
-        b"lm loss" | b"loss" => Some((Field::Loss, 1.0)),
-        b"grad norm" => Some((Field::GradNorm, 1.0)),
-        b"global batch size" => Some((Field::GlobalBatch, 1.0)),
-        b"consumed samples" => Some((Field::ConsumedSamples, 1.0)),
-        _ => None,
-    };
-    if let Some((field, per)) = simple {
-        found.take(field, key, value, Commas::Decimal, per);
-        // The value of an average is no end of a line.
-        if closed {
-            found.row.last = None;
-        }
-    } else if key == b"hip mem usage/free/total/usage_ratio" {
-        found.summary.vendor_lines += 1;
-        found.summary.is_amd = true;
-        let Some(rest) = found.take_memory(Field::Used, key, value, GIB) else { return };
-        // Behind what is free.
-        let mut parts = rest.split(|byte| *byte == b'/').skip(2);
-        if let Some(total) = parts.next() {
-            found.take_memory(Field::TotalMemory, key, total, GIB);
+fn fields(text: &[u8], found: &mut Found<'_>) {
+    for Part { key, value, end } in parts(text) {
+        let (meaning, of_vendor) = meaning(key);
+        found.summary.vendor_lines += u64::from(of_vendor);
+        match meaning {
+            Meaning::Value(field, per) => {
+                found.take(field, key, value, Commas::Decimal, per);
+                // The value of an average is no end of a line.
+                if end < text.len() {
+                    found.row.last = None;
+                }
+            }
+            Meaning::UsedAndTotal => {
+                found.summary.is_amd = true;
+                let Some(rest) = found.take_memory(Field::Used, key, value, GIB) else { continue };
+                // Behind what is free.
+                if let Some(total) = rest.split(|byte| *byte == b'/').nth(2) {
+                    found.take_memory(Field::TotalMemory, key, total, GIB);
+                }
+            }
+            Meaning::None => {}
         }
     }
 }
