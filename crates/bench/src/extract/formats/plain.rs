@@ -3,14 +3,19 @@
 //!
 //! A key is followed by `:`, `=` or a space, and a value. A time needs a unit, behind it or in its key; without one it is left out.
 
-use memchr::memmem;
+use memchr::memchr_iter;
 
 use super::super::text::{Commas, Number, number, whole};
 use super::{Field, Found};
 
+/// Where a text is in a line. Dozens are searched for in each line, which is too short to prepare for each of them.
+fn places<'t>(line: &'t [u8], text: &'t [u8]) -> impl Iterator<Item = usize> + 't {
+    memchr_iter(text[0], line).filter(move |at| line[*at..].starts_with(text))
+}
+
 /// Where a key is in the text, as a word of its own, in either case; and what is behind its `:`, `=` or space.
 fn keyed<'t>(lower: &[u8], text: &'t [u8], key: &str) -> Option<(usize, &'t [u8])> {
-    memmem::find_iter(lower, key.as_bytes()).find_map(|at| {
+    places(lower, key.as_bytes()).find_map(|at| {
         let before = at.checked_sub(1).map(|place| lower[place]);
         if before
             .is_some_and(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'/' | b'\'' | b'"'))
@@ -49,7 +54,7 @@ pub(super) fn parse(line: &[u8], found: &mut Found<'_>) {
     // Losses of evaluation are none of a step.
     if [&b"val"[..], b"eval", b"test loss", b"perplexity"]
         .into_iter()
-        .any(|word| memmem::find(&lower, word).is_some())
+        .any(|word| places(&lower, word).next().is_some())
     {
         return;
     }
@@ -113,7 +118,7 @@ fn timed(key: &str, value: &[u8], found: &mut Found<'_>) {
 /// `12345 tok/s`.
 fn before_unit(line: &[u8], found: &mut Found<'_>) {
     for unit in [&b" tok/s"[..], b" tokens/s", b" tok/sec"] {
-        let Some(end) = memmem::find(line, unit) else { continue };
+        let Some(end) = places(line, unit).next() else { continue };
         if let Some((_, value)) = super::number_before(line, end) {
             let last = found.row.last;
             found.take(Field::Tokens, unit, value, Commas::Decimal, 1.0);
