@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::error::read;
+use crate::rows::Rows;
+use crate::stages::Each;
 
 /// The whole description. Keys that are not known are refused.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -262,6 +264,7 @@ impl Description {
     /// The key, what is wrong with it, and what would be right.
     pub fn parse(text: &str) -> Result<Self, String> {
         let description: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        plain(&toml::from_str(text).map_err(|error| error.to_string())?)?;
         description.check()?;
         Ok(description)
     }
@@ -384,8 +387,8 @@ impl Description {
                 one_of(&format!("{at}: {key}"), name, known)?;
             }
         }
-        if component.shards == 0 {
-            return Err(format!("{at}: shards: 0 jobs run no tests; write 1 or more"));
+        if !(1..=MOST_SHARDS).contains(&component.shards) {
+            return Err(format!("{at}: shards: {} jobs; write 1 to {MOST_SHARDS}", component.shards));
         }
         if component.timeout == Some(0) {
             return Err(format!("{at}: timeout: 0 ends each job at once; write minutes"));
@@ -409,7 +412,32 @@ impl Description {
                  operating system of a lower tier"
             ));
         }
+        let rows = Rows::of(self, component);
+        for each in [Each::Build, Each::Test, Each::Pool] {
+            let mut seen = BTreeSet::new();
+            if let Some(row) = rows.each(each).iter().find(|row| !seen.insert(&row.id)) {
+                return Err(format!(
+                    "{at}: two of its jobs are called `{}`; give systems, releases, targets and pools other names",
+                    row.id
+                ));
+            }
+        }
         Ok(())
+    }
+}
+
+/// GitHub takes no more than 256 jobs of a matrix, which has a row for each target as well.
+const MOST_SHARDS: u32 = 64;
+
+/// Refuses texts with line ends and other control characters: each goes into a line of some file.
+fn plain(value: &toml::Value) -> Result<(), String> {
+    match value {
+        toml::Value::String(text) if text.contains(char::is_control) => {
+            Err(format!("{text:?} has a control character; write text of one line"))
+        }
+        toml::Value::Array(values) => values.iter().try_for_each(plain),
+        toml::Value::Table(table) => table.iter().try_for_each(|(_, value)| plain(value)),
+        _ => Ok(()),
     }
 }
 
@@ -570,7 +598,10 @@ timeout = 90
             ),
             ("name = \"fedora-43\"", "name = \"fedora 43\"", ["os: `fedora 43`", "`debian-13`"]),
             ("kind = \"cuda\"", "kind = \"cmake\"", ["unknown variant `cmake`", "`cuda`"]),
-            ("shards = 2", "shards = 0", ["component `reduce`: shards", "1 or more"]),
+            ("shards = 2", "shards = 0", ["component `reduce`: shards", "1 to 64"]),
+            ("shards = 2", "shards = 4000000000", ["component `reduce`: shards", "1 to 64"]),
+            ("gpus = [1, 8]", "gpus = [1, 1]", ["two of its jobs are called `mi300x-1-gpu", "other names"]),
+            ("\"src/**\"", "\"src/**\\n\"", ["control character", "one line"]),
             ("shards = 2", "depends = [\"engine\"]", ["in a circle", "reduce, engine"]),
             ("os = [\"debian-13\"]", "os = [\"fedora-43\"]", ["component `engine`", "lower tier"]),
             ("shards = 2", "folder = \"../x\"", ["folder: `../x`", "outside"]),

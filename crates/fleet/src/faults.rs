@@ -1,5 +1,7 @@
 //! Reports of virtual GPUs on faults, found in what a program wrote: kernel, line, lane.
 
+use std::collections::HashSet;
+
 /// A report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
@@ -17,14 +19,14 @@ pub struct Fault {
     pub text: String,
 }
 
-/// The lines that a report consists of, behind the first ones. `docs/vgpu/faults.md` shows one.
-const PARTS: [&str; 6] = ["kernel ", "source ", "inlined at ", "pc ", "instruction ", "workgroup "];
+/// The lines that a report consists of, behind the one with its kernel. `docs/vgpu/faults.md` shows one.
+const PARTS: [&str; 5] = ["source ", "inlined at ", "pc ", "instruction ", "workgroup "];
 
 /// All reports in a text, each once.
 #[must_use]
 pub fn find(text: &str) -> Vec<Fault> {
     let lines: Vec<&str> = text.lines().collect();
-    let mut found: Vec<Fault> = Vec::new();
+    let (mut found, mut texts) = (Vec::new(), HashSet::new());
     for (index, line) in lines.iter().enumerate() {
         let Some((kernel, target)) = kernel(line) else { continue };
         let start = first(&lines, index);
@@ -48,7 +50,7 @@ pub fn find(text: &str) -> Vec<Fault> {
             place,
             text: lines[start..end].join("\n"),
         };
-        if !found.iter().any(|other| other.text == fault.text) {
+        if texts.insert(fault.text.clone()) {
             found.push(fault);
         }
     }
@@ -108,6 +110,13 @@ write of 4 bytes at 0x7f038dc833e8 is outside every allocation
             let found = find(&format!("{before}\n{REPORT}\n\n{after}"));
             proptest::prop_assert!(found.iter().any(|fault| fault.kernel == "inlined" && fault.place.contains("lane 5")));
         }
+    }
+
+    #[test]
+    fn a_report_has_one_kernel() {
+        let faults = find("a\n  kernel      x (gfx1)\n  kernel      y (gfx2)\n  workgroup   0,0,0\n");
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        assert_eq!(faults[0].kernel, "y");
     }
 
     #[test]

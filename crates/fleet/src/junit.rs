@@ -10,6 +10,9 @@ use roxmltree::{Document, Node};
 use crate::component::Exception;
 use crate::{Error, error};
 
+/// No test takes more seconds: sums of them stay numbers.
+const LONGEST: f64 = 1e9;
+
 /// What became of a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
@@ -194,7 +197,10 @@ impl Suite {
 fn case(node: Node<'_, '_>) -> Result<Case, String> {
     let name = node.attribute("name").ok_or("a <testcase> has no name")?.to_owned();
     let time = node.attribute("time").unwrap_or("0");
-    let time = time.parse().map_err(|_| format!("test `{name}` took `{time}`, which is no number"))?;
+    let time = match time.parse() {
+        Ok(seconds) if (0.0..=LONGEST).contains(&seconds) => seconds,
+        _ => return Err(format!("test `{name}` took `{time}`, which is no number of seconds")),
+    };
     let child = |names: &[&str]| node.children().find(|child| names.contains(&child.tag_name().name()));
     let text = |node: Node<'_, '_>| node.text().unwrap_or_default().to_owned();
     let told = |node: Node<'_, '_>| {
@@ -340,6 +346,9 @@ stack</failure>
             ("<html/>", "begins with <html>"),
             ("<testsuites><testcase/></testsuites>", "has no name"),
             ("<testsuites><testcase name='a' time='x'/></testsuites>", "took `x`"),
+            ("<testsuites><testcase name='a' time='nan'/></testsuites>", "took `nan`"),
+            ("<testsuites><testcase name='a' time='-1'/></testsuites>", "took `-1`"),
+            ("<testsuites><testcase name='a' time='1e300'/></testsuites>", "took `1e300`"),
         ] {
             let told = Suite::parse(text).expect_err(text);
             assert!(told.contains(part), "{told}");

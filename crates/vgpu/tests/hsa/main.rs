@@ -2,6 +2,7 @@
 
 mod arguments;
 mod common;
+mod exported_memory;
 mod fatal;
 mod images;
 mod kernels;
@@ -9,6 +10,7 @@ mod mask;
 mod queue_memory;
 mod release;
 mod share;
+mod small_gpu;
 mod spoiled;
 mod table;
 mod vmem;

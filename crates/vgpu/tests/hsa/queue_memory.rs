@@ -1,9 +1,9 @@
 //! Any bytes in the memory of a queue, as a kernel may write them there: packets, the queue's structure, signals. The queue fails
 //! or goes on, and is destroyed in the end. The fuzz target `queue` uses this file too.
 
-use std::ffi::c_void;
-
 use hsa_sys::*;
+
+use super::small_gpu::gpu;
 
 /// Packets of the queue.
 const PACKETS: u32 = 16;
@@ -15,23 +15,6 @@ macro_rules! hsa {
         // SAFETY: as the macro says.
         unsafe { function($($argument),*) }
     }};
-}
-
-fn gpu() -> hsa_agent_t {
-    unsafe extern "C" fn collect(agent: hsa_agent_t, list: *mut c_void) -> hsa_status_t {
-        // SAFETY: the list is the one passed below.
-        unsafe { &mut *list.cast::<Vec<hsa_agent_t>>() }.push(agent);
-        hsa_status_t::HSA_STATUS_SUCCESS
-    }
-    assert_eq!(hsa!(hsa_init()), hsa_status_t::HSA_STATUS_SUCCESS);
-    let config = "gfx1100?cus=2&memory=256MiB".parse().expect("a device");
-    let index = vgpu::attach(&config).expect("the device");
-    let mut agents: Vec<hsa_agent_t> = Vec::new();
-    assert_eq!(
-        hsa!(hsa_iterate_agents(Some(collect), (&raw mut agents).cast())),
-        hsa_status_t::HSA_STATUS_SUCCESS
-    );
-    agents[1 + index]
 }
 
 /// Does what the bytes say: four for each step and the data after them.
