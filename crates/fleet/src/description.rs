@@ -43,6 +43,9 @@ pub struct Fleet {
     pub store: String,
     /// Minutes after which a job is ended, unless the component says otherwise.
     pub timeout: u32,
+    /// MiB up to which the container of a failed job is kept; 0 keeps none.
+    #[serde(default)]
+    pub container_limit: u32,
     /// The name of Azure's service connection to the repository with the templates; none where both are in one organisation.
     #[serde(default)]
     pub azure_endpoint: Option<String>,

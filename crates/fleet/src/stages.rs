@@ -100,6 +100,7 @@ const fn step(name: &'static str, title: &'static str) -> Step {
 const PACKAGES: Step = step("packages", "What the system has to have");
 const DIAGNOSE: Step =
     Step { name: "diagnose", title: "Devices, driver, packages, processes, kernel log", when: When::Failed };
+const CONTAINER: Step = Step { name: "container", title: "Container of a failed job", when: When::Failed };
 const SUMMARY: Step = Step { name: "summary", title: "Summary of the job", when: When::Always };
 
 /// All stages, in order.
@@ -126,6 +127,7 @@ pub const ALL: &[Stage] = &[
             PACKAGES,
             step("dependencies", "Device compiler, virtual GPUs, archives of other components"),
             DIAGNOSE,
+            CONTAINER,
             SUMMARY,
         ],
         releases: false,
@@ -147,6 +149,7 @@ pub const ALL: &[Stage] = &[
                 when: When::Always,
             },
             DIAGNOSE,
+            CONTAINER,
             SUMMARY,
         ],
         releases: false,
@@ -159,7 +162,13 @@ pub const ALL: &[Stage] = &[
         needs: &["dependencies", "hipify"],
         takes: &[Take::Of("dependencies"), Take::Of("hipify")],
         leaves: true,
-        steps: &[PACKAGES, step("compile", "Kernels and programs for a target"), DIAGNOSE, SUMMARY],
+        steps: &[
+            PACKAGES,
+            step("compile", "Kernels and programs for a target"),
+            DIAGNOSE,
+            CONTAINER,
+            SUMMARY,
+        ],
         releases: false,
         cache: true,
     },
@@ -170,7 +179,7 @@ pub const ALL: &[Stage] = &[
         needs: &["compile"],
         takes: &[Take::Of("dependencies"), Take::Build],
         leaves: true,
-        steps: &[PACKAGES, step("test", "Tests on a device"), DIAGNOSE, SUMMARY],
+        steps: &[PACKAGES, step("test", "Tests on a device"), DIAGNOSE, CONTAINER, SUMMARY],
         releases: false,
         cache: true,
     },
@@ -185,6 +194,7 @@ pub const ALL: &[Stage] = &[
             PACKAGES,
             step("test", "Tests on a device"),
             Step { when: When::Always, ..DIAGNOSE },
+            CONTAINER,
             SUMMARY,
         ],
         releases: false,
@@ -203,7 +213,7 @@ pub const ALL: &[Stage] = &[
             Take::All("gpu"),
         ],
         leaves: true,
-        steps: &[PACKAGES, step("package", "Archive and manifest"), DIAGNOSE, SUMMARY],
+        steps: &[PACKAGES, step("package", "Archive and manifest"), DIAGNOSE, CONTAINER, SUMMARY],
         releases: false,
         cache: true,
     },

@@ -64,7 +64,7 @@ pub fn summary(job: &Job, out: &Path) -> Result<String, Error> {
         text.push_str(&block(&shown.join("\n")));
     }
     if !failed.is_empty() {
-        reproduce(&mut text, job);
+        reproduce(&mut text, job, out.join("container.tar.gz").exists());
     }
     Ok(text)
 }
@@ -151,7 +151,7 @@ fn tests(text: &mut String, suite: &Suite) {
     }
 }
 
-fn reproduce(text: &mut String, job: &Job) {
+fn reproduce(text: &mut String, job: &Job, container: bool) {
     let target = if job.target.is_empty() { String::new() } else { format!(" --target {}", job.target) };
     text.push_str("\n### To see it again\n\nIn a checkout of the repository with the templates:\n\n");
     text.push_str(&block(&format!(
@@ -160,6 +160,12 @@ fn reproduce(text: &mut String, job: &Job) {
     )));
     if !job.image.is_empty() {
         let _ = writeln!(text, "\nThe job ran in the image `{}`.", job.image);
+    }
+    if container {
+        text.push_str(
+            "\nIts container, with what was installed there, is `container.tar.gz` in the artifact of this job; the log of the step \
+             `container` has the command that starts it again.\n",
+        );
     }
     if !job.device.is_empty() {
         let _ = writeln!(
@@ -232,6 +238,7 @@ mod tests {
         std::fs::write(out.path().join("junit.xml"), suite.to_xml()).expect("writes");
         log(out.path(), "test", 1, "the log\n```\n");
         log(out.path(), "packages", 0, "fine\n");
+        std::fs::write(out.path().join("container.tar.gz"), "files").expect("writes");
         let text = summary(&job(), out.path()).expect("a summary");
         for part in [
             "## test gfx942-rocm7.2-debian-13: failed",
@@ -242,6 +249,7 @@ mod tests {
             "````text\nthe log\n```\n````",
             "cargo xtask ci run --component reduce --stage test --target gfx942 --repo DIR",
             "`registry.example/debian`",
+            "Its container, with what was installed there, is `container.tar.gz`",
         ] {
             assert!(text.contains(part), "`{part}` is not in:\n{text}");
         }

@@ -1,6 +1,7 @@
-//! The scripts of `ci/images` and `ci/debug`, run as they are, with programs in `PATH` that stand in for those of a machine: each writes down
+//! The scripts of `ci/images` and `ci/debug`, and a step of `ci/steps`, run as they are, with programs in `PATH` that stand in for those of a machine: each writes down
 //! how it was called.
 
+mod container;
 mod debug;
 mod docker;
 mod keys;

@@ -1,6 +1,6 @@
 //! Templates for Azure Pipelines.
 
-use super::{File, HEADER, context, once};
+use super::{File, HEADER, all_jobs, context, once};
 use crate::description::{Component, Description, Tier};
 use crate::rows::{Row, Rows, VARIABLES};
 use crate::stages::{self, Each, Stage, Step, Take, When};
@@ -189,6 +189,7 @@ fn job(description: &Description, stage: &Stage) -> Yaml {
     let mut entries = Vec::new();
     let mut variables: Vec<(String, String)> =
         context(1).map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    variables.extend(all_jobs(description).map(|(name, value)| (name.to_owned(), value)));
     variables.push(("FLEET_STAGE".into(), stage.name.into()));
     variables.push(("FLEET_COMPONENT".into(), "${{ parameters.component }}".into()));
     variables.push(("FLEET_TIER".into(), "${{ parameters.tier }}".into()));

@@ -1,6 +1,6 @@
 //! Reusable workflows for GitHub Actions.
 
-use super::{File, HEADER, context, once};
+use super::{File, HEADER, all_jobs, context, once};
 use crate::description::Description;
 use crate::rows::VARIABLES;
 use crate::stages::{self, Each, Stage, Step, Take, When};
@@ -54,6 +54,7 @@ fn component(description: &Description) -> Yaml {
             ("FLEET_TOKEN", "${{ github.token }}"),
         ])
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .chain(all_jobs(description).map(|(name, value)| (name.to_owned(), value)))
         .chain(once(description).map(|(name, value)| (name.to_owned(), value)));
     let mut jobs: Vec<Entry> = Vec::new();
     for stage in stages::ALL {

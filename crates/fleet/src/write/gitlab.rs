@@ -1,6 +1,6 @@
 //! Files to include for GitLab CI.
 
-use super::{File, HEADER, context, once, prefixed};
+use super::{File, HEADER, all_jobs, context, once, prefixed};
 use crate::description::{Component, Description, Tier};
 use crate::rows::Rows;
 use crate::stages::{self, Each, Stage, Take, When};
@@ -27,6 +27,7 @@ fn template(description: &Description) -> Yaml {
         .filter(|(name, _)| *name != "FLEET_EVENT")
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
+    variables.extend(all_jobs(description).map(|(name, value)| (name.to_owned(), value)));
     variables.extend(once(description).map(|(name, value)| (name.to_owned(), value)));
     for (name, folder) in [("HOME", "home"), ("IN", "artifacts"), ("CACHE", "cache")] {
         variables.push((format!("FLEET_{name}"), format!("{FOLDER}/{folder}")));

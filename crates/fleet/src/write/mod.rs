@@ -102,6 +102,11 @@ fn context(system: usize) -> impl Iterator<Item = (&'static str, &'static str)> 
     CONTEXT.iter().map(move |(name, values)| (*name, values[system]))
 }
 
+/// Variables that all jobs have, whatever they do.
+fn all_jobs(description: &Description) -> [(&'static str, String); 1] {
+    [("FLEET_CONTAINER_LIMIT", description.fleet.container_limit.to_string())]
+}
+
 /// Variables of jobs that run once: the first operating system and the first release.
 fn once(description: &Description) -> [(&'static str, String); 4] {
     [
