@@ -19,7 +19,7 @@ use fleet::run::{Choice, Local};
 use fleet::{Description, Settings, findings, summary, write};
 use setup::run;
 
-use crate::tools;
+use crate::{images, tools};
 
 /// What `cargo xtask ci` does.
 #[derive(Debug, Subcommand)]
@@ -35,6 +35,10 @@ pub(crate) enum Task {
     /// Proves the pipelines: schemas, linters, and the sample from end to end. Tools come from PyPI, npm and crates.io, into the target
     /// folder
     Check(check::Options),
+    /// Makes what machines of a pool and containers of its jobs are set up from, out of ci/images/images.toml
+    ///
+    /// Writes the user data of cloud-init and the Dockerfiles anew. docs/fleet-images.md says more.
+    Images(images::Options),
     /// For steps: a component's settings as variables of bash
     Variables(OfComponent),
     /// For steps: findings of a SARIF file as annotations, a comment, and GitLab's report
@@ -166,6 +170,7 @@ pub(crate) fn ci(task: Task) -> Result<ExitCode> {
         Task::Generate { check } => generate(check),
         Task::Run(arguments) => run_stages(&arguments),
         Task::Check(options) => check::check(&options),
+        Task::Images(options) => images::images(&options).map(|()| ExitCode::SUCCESS),
         Task::Variables(OfComponent { component, repo }) => {
             let description = description()?;
             let component = description.component(&component)?;

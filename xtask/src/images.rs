@@ -1,4 +1,4 @@
-//! `cargo xtask images`: what machines of a pool and containers of its jobs are made of, from one table.
+//! `cargo xtask ci images`: what machines of a pool and containers of its jobs are made of, from one table.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use setup::run;
 use crate::rocm::cloud_init;
 use crate::tools;
 
-/// What `cargo xtask images` is told.
+/// What `cargo xtask ci images` is told.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Change nothing; fail if a checked-in file is not as the table and the scripts would make it
@@ -54,7 +54,7 @@ pub(crate) fn images(options: &Options) -> Result<()> {
         let differing = fleet_images::differences(project)?;
         if !differing.is_empty() {
             bail!(
-                "not as ci/images/images.toml makes them: {}; run `cargo xtask images`",
+                "not as ci/images/images.toml makes them: {}; run `cargo xtask ci images`",
                 differing.join(", ")
             );
         }

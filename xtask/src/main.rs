@@ -104,10 +104,6 @@ enum Task {
     Bindgen(BindgenArguments),
     /// Compares crates/cudarc-on-hip with cudarc and writes docs/cudarc.md: which of its items are there
     Cudarc(cudarc::Options),
-    /// Makes what machines of a pool and containers of its jobs are set up from, out of ci/images/images.toml
-    ///
-    /// Writes the user data of cloud-init and the Dockerfiles anew. docs/fleet-images.md says more.
-    Images(images::Options),
     /// Pipelines for many repositories with GPU code, written from ci/fleet.toml, and run on this machine
     ///
     /// docs/fleet.md says more.
@@ -353,7 +349,6 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
         Task::Package(options) => package::package(&options),
         Task::Release(options) => package::release(&options),
         Task::Hipify(options) => return hipify::hipify(*options),
-        Task::Images(options) => images::images(&options),
         Task::Ci(task) => return ci::ci(task),
         Task::Bench(what) => bench::bench(&what),
         Task::Tune(options) => tune::tune(&options),

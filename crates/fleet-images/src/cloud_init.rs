@@ -54,8 +54,8 @@ fn file(path: &str, permissions: &str, text: &str, name: &str) -> Result<String>
 pub(crate) fn user_data(table: &Table, project: &Path) -> Result<String> {
     let mut out = String::from(
         "#cloud-config\n\
-         # Made by `cargo xtask images` from ci/images/images.toml and the scripts beside it.\n\
-         # Lines of the form @key NAME@ stand for keys; `cargo xtask images --keys FOLDER` puts these there.\n\n\
+         # Made by `cargo xtask ci images` from ci/images/images.toml and the scripts beside it.\n\
+         # Lines of the form @key NAME@ stand for keys; `cargo xtask ci images --keys FOLDER` puts these there.\n\n\
          # At each start, before anything else: the agent of Azure waits for all of this.\n\
          bootcmd:\n  - |\n",
     );

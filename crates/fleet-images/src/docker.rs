@@ -6,7 +6,7 @@ use crate::table::key_file;
 /// The number of the user that runs jobs: 1000 is somebody else in Ubuntu's image.
 const USER: u32 = 1001;
 
-const MADE: &str = "# Made by `cargo xtask images` from ci/images/images.toml.\n";
+const MADE: &str = "# Made by `cargo xtask ci images` from ci/images/images.toml.\n";
 
 /// The step that installs packages, and leaves no lists behind.
 fn install(packages: &[String]) -> String {
@@ -43,7 +43,7 @@ pub(crate) fn build(table: &Table, rust: &str) -> String {
 pub(crate) fn test(table: &Table) -> String {
     let (image, version) = &table.test_image;
     let mut out = format!(
-        "{MADE}# Runs on a GPU what the build image has built. Keys come from `cargo xtask images --fetch-keys`:\n\
+        "{MADE}# Runs on a GPU what the build image has built. Keys come from `cargo xtask ci images --fetch-keys`:\n\
          #   docker build --file ci/images/test/Dockerfile target/images\n\
          #   docker run --device /dev/kfd --device /dev/dri --group-add video --group-add render …\n\
          FROM {image}:{version}\n\
