@@ -22,14 +22,16 @@ component() {
     commit=$(cat "$folder/latest")
     archive=$folder/$name.tar.gz
     fetch "$name/$commit/$name.tar.gz" "$archive"
-    fetch "$name/$commit/$name.tar.gz.sha256" "$archive.sha256"
+    fetch "$name/$commit/SHA256SUMS" "$folder/SHA256SUMS"
+    grep --line-regexp "[0-9a-f]*  ${name//./\\.}\.tar\.gz" "$folder/SHA256SUMS" > "$archive.sha256" \
+        || fail "the checksums of $name do not name its archive"
     (cd "$folder" && sha256sum --check --quiet "$name.tar.gz.sha256") || fail "the archive of $name is not what was published"
     xtask ci unpack --archive "$archive" --to "$folder/unpacked"
     top=("$folder/unpacked"/*)
     mv "${top[0]}" "$folder/$name"
     rmdir "$folder/unpacked"
     mv "$archive.sha256" "$folder/$name/archive.sha256"
-    rm "$archive" "$folder/latest"
+    rm "$archive" "$folder/latest" "$folder/SHA256SUMS"
     echo "$name at commit $commit"
 }
 

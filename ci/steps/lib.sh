@@ -4,7 +4,7 @@
 set -euo pipefail
 
 # Azure leaves a macro as it is where there is nothing to put in its place, and GitLab a variable of its own.
-for name in FLEET_BASE FLEET_CHANGE FLEET_TOKEN FLEET_STORE_TOKEN FLEET_DOWNSTREAM_TOKEN FLEET_STORE; do
+for name in FLEET_BASE FLEET_CHANGE FLEET_TOKEN FLEET_STORE_TOKEN FLEET_DOWNSTREAM_TOKEN FLEET_STORE FERROCM_SIGNING_KEY FERROCM_SIGNING_PASSWORD; do
     value=${!name:-}
     case $value in \$\(* | \$CI_*) value= ;; esac
     printf -v "$name" '%s' "$value"
@@ -76,7 +76,7 @@ xtask() {
 # shellcheck disable=SC2034
 FLEET_KIND='' FLEET_FOLDER=. FLEET_PLACE='' FLEET_SOURCES='' FLEET_TESTS='' FLEET_BASELINE='' FLEET_STRICT=false FLEET_CHECKS='' FLEET_TEST_TIMEOUT=300
 # shellcheck disable=SC2034
-FLEET_INCLUDE=() FLEET_LIMITS=() FLEET_FLAGS=() FLEET_HIPIFY=() FLEET_DISABLED=() FLEET_DEPENDS=() FLEET_DEPENDENTS=()
+FLEET_INCLUDE=() FLEET_LIMITS=() FLEET_FLAGS=() FLEET_COMMANDS=() FLEET_HIPIFY=() FLEET_DISABLED=() FLEET_DEPENDS=() FLEET_DEPENDENTS=()
 FLEET_STORE=${FLEET_STORE:-}
 
 settings() {

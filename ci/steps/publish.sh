@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Puts the archive and its manifest into the store: COMPONENT/COMMIT/…, and what is the latest last.
+# Signs what was packed, if there is a key, and puts it into the store: COMPONENT/COMMIT/…, and what is the latest last.
 # shellcheck source=ci/steps/lib.sh
 source "$(dirname "$0")/lib.sh"
 
@@ -20,12 +20,16 @@ put() {
 }
 
 main() {
-    local from=$FLEET_IN/package name=$FLEET_COMPONENT file
+    local files=$FLEET_OUT/files name=$FLEET_COMPONENT file
     settings
-    (cd "$from" && sha256sum --check --quiet "$name.tar.gz.sha256") || fail "the archive is not what was packed"
-    for file in "$name.tar.gz" "$name.tar.gz.sha256" manifest.json manifest.html; do
-        put "$from/$file" "$name/$FLEET_COMMIT/$file"
-    done
+    (cd "$FLEET_IN/package/files" && sha256sum --check --strict --quiet SHA256SUMS) || fail "what is to be published is not what was packed"
+    # What other jobs left stays as it is.
+    rm -rf "$files"
+    cp -R "$FLEET_IN/package/files" "$files"
+    xtask ci seal --component "$name" --files "$files"
+    while read -r file; do
+        put "$files/$file" "$name/$FLEET_COMMIT/$file"
+    done < <(cd "$files" && find . -type f -printf '%P\n' | LC_ALL=C sort)
     echo "$FLEET_COMMIT" > "$FLEET_OUT/latest"
     if [[ $FLEET_EVENT == tag ]]; then put "$FLEET_OUT/latest" "$name/tags/${FLEET_REF#refs/tags/}"; fi
     put "$FLEET_OUT/latest" "$name/latest"

@@ -66,6 +66,19 @@ pub(crate) enum Task {
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
     },
+    /// For steps: writes the checksums of files, the bill of materials of a component that is a workspace of Cargo's, and signatures by
+    /// minisign if FERROCM_SIGNING_KEY has a key
+    Seal {
+        /// The component
+        #[arg(long, value_name = "NAME")]
+        component: String,
+        /// Folder of the files
+        #[arg(long, value_name = "DIR")]
+        files: PathBuf,
+        /// The component's workspace, for the bill
+        #[arg(long, value_name = "DIR")]
+        workspace: Option<PathBuf>,
+    },
     /// For steps: packs files into an archive that is equal for equal files, with a manifest
     Package {
         /// The component
@@ -198,6 +211,13 @@ pub(crate) fn ci(task: Task) -> Result<ExitCode> {
         }
         Task::Package { component, files, out } => {
             package(&component, &files, &out).map(|()| ExitCode::SUCCESS)
+        }
+        Task::Seal { component, files, workspace } => {
+            let commit = needed("FLEET_COMMIT")?;
+            let files = std::path::absolute(&files)?;
+            let workspace = workspace.map(std::path::absolute).transpose()?;
+            crate::package::seal(&component, &commit, commit_time(&commit)?, workspace.as_deref(), &files)?;
+            Ok(ExitCode::SUCCESS)
         }
         Task::Unpack { archive, to } => {
             archive::unpack(&archive, &to)?;
@@ -358,19 +378,19 @@ fn finish(suite: &Suite, out: &Path) -> Result<ExitCode> {
     Ok(if counts.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// When a commit of the component was made, in seconds since 1970.
+fn commit_time(commit: &str) -> Result<u64> {
+    let mut git = Command::new("git");
+    git.args(["-c", "safe.directory=*", "-C", &needed("FLEET_REPO")?]);
+    git.args(["show", "--no-patch", "--format=%ct", commit]);
+    run::capture(&mut git)?.trim().parse().context("the time of the commit")
+}
+
 fn package(name: &str, files: &Path, out: &Path) -> Result<()> {
     let description = description()?;
     let component = description.component(name)?;
-    let repo = PathBuf::from(needed("FLEET_REPO")?);
     let commit = needed("FLEET_COMMIT")?;
-    let mut git = Command::new("git");
-    git.args(["-c", "safe.directory=*", "-C"]).arg(&repo).args([
-        "show",
-        "--no-patch",
-        "--format=%ct",
-        &commit,
-    ]);
-    let commit_time = run::capture(&mut git)?.trim().parse().context("the time of the commit")?;
+    let commit_time = commit_time(&commit)?;
     // What was built is there, in a folder of the row's name.
     let rows = Rows::of(&description, component);
     let built = || rows.builds.iter().filter(|row| files.join(&row.id).is_dir());
@@ -401,6 +421,14 @@ fn package(name: &str, files: &Path, out: &Path) -> Result<()> {
     }
     manifest.list(&archive::items(files)?)?;
     // The archive has the manifest, too; it does not list itself.
+    let path = out.join(format!("{name}.tar.gz"));
+    let own = [path.as_path(), &out.join("manifest.json"), &out.join("manifest.html")];
+    if let Some(taken) = own.into_iter().find(|path| path.exists()) {
+        bail!(
+            "{} is there already: a command of `package` in .ferrocm/ci.toml has made it; call it otherwise",
+            taken.display()
+        );
+    }
     for (file, text) in [("manifest.json", manifest.to_json()), ("manifest.html", manifest.to_html())] {
         for folder in [files, out] {
             let path = folder.join(file);
@@ -408,7 +436,6 @@ fn package(name: &str, files: &Path, out: &Path) -> Result<()> {
         }
     }
     let short = commit.get(..12).unwrap_or(&commit);
-    let path = out.join(format!("{name}.tar.gz"));
     archive::write(&path, &format!("{name}-{short}"), &archive::items(files)?, commit_time)?;
     println!("{} files, {} targets: {}", manifest.files.len(), manifest.targets.len(), path.display());
     Ok(())

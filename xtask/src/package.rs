@@ -99,6 +99,23 @@ pub(crate) fn package(options: &Options) -> Result<()> {
     })
 }
 
+/// Writes the checksums of the files of a fleet's component, its bill of materials if it is a workspace of Cargo's, and signatures if the
+/// environment has a key: the same mechanism as for a release.
+pub(crate) fn seal(
+    name: &str,
+    commit: &str,
+    seconds: u64,
+    workspace: Option<&Path>,
+    files: &Path,
+) -> Result<()> {
+    run_program("component", files, &[], |command| {
+        command.args(["--name", name, "--version", commit]).env("SOURCE_DATE_EPOCH", seconds.to_string());
+        if let Some(workspace) = workspace {
+            command.arg("--workspace").arg(workspace);
+        }
+    })
+}
+
 /// Checks whether a release can be made.
 pub(crate) fn release(ReleaseOptions { dry_run: _, out }: &ReleaseOptions) -> Result<()> {
     run_program("release", &out.clone().unwrap_or_else(default_folder), &[], |_| ())

@@ -27,6 +27,8 @@ pub struct Settings {
     pub baseline: Option<String>,
     /// Options for the compiler.
     pub flags: Vec<String>,
+    /// Commands of bash that make further packages, in the folder that FLEET_PACKAGES names.
+    pub package: Vec<String>,
     /// Seconds after which a test program is ended.
     pub test_timeout: u64,
     /// Checks of virtual GPUs, as FERROCM_VGPU_CHECK names them.
@@ -74,6 +76,7 @@ impl Default for Settings {
             limits: Vec::new(),
             baseline: None,
             flags: Vec::new(),
+            package: Vec::new(),
             test_timeout: 300,
             checks: String::new(),
             hipify: Hipify::default(),
@@ -158,6 +161,7 @@ impl Settings {
             ("FLEET_INCLUDE", &self.include),
             ("FLEET_LIMITS", &self.limits),
             ("FLEET_FLAGS", &self.flags),
+            ("FLEET_COMMANDS", &self.package),
             ("FLEET_HIPIFY", &self.hipify.options),
             ("FLEET_DISABLED", &disabled),
             ("FLEET_DEPENDS", &component.depends),

@@ -202,7 +202,7 @@ pub const ALL: &[Stage] = &[
     },
     Stage {
         name: "package",
-        about: "Packs what was built into an archive that is equal for equal files, with a manifest as JSON and HTML.",
+        about: "Packs what was built into an archive that is equal for equal files, with a manifest as JSON and HTML; has the component's own commands make further packages; writes checksums of all of them, and the bill of materials of a Rust crate.",
         each: Each::Once,
         needs: &["compile", "test", "gpu"],
         takes: &[
@@ -213,20 +213,26 @@ pub const ALL: &[Stage] = &[
             Take::All("gpu"),
         ],
         leaves: true,
-        steps: &[PACKAGES, step("package", "Archive and manifest"), DIAGNOSE, CONTAINER, SUMMARY],
+        steps: &[
+            PACKAGES,
+            step("package", "Archive, manifest, further packages, checksums"),
+            DIAGNOSE,
+            CONTAINER,
+            SUMMARY,
+        ],
         releases: false,
         cache: true,
     },
     Stage {
         name: "publish",
-        about: "Puts the archive and its manifest into the store, and starts the builds of the components that depend on this one.",
+        about: "Signs what was packed, if there is a key, puts it into the store, and starts the builds of the components that depend on this one.",
         each: Each::Once,
         needs: &["package"],
         takes: &[Take::Of("package")],
         leaves: true,
         steps: &[
             PACKAGES,
-            step("publish", "Archive into the store"),
+            step("publish", "Signatures, and packages into the store"),
             step("downstream", "Builds of the components that depend on this one"),
             SUMMARY,
         ],

@@ -40,7 +40,51 @@ pub(crate) struct About {
     pub(crate) seconds: u64,
 }
 
+/// What a bill of materials or a signature is of: a release, or a build of a fleet's component.
+#[derive(Debug, Clone)]
+pub(crate) struct Subject {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its version; of a build, the commit.
+    pub(crate) version: String,
+    /// What it is, in a line.
+    pub(crate) description: Option<String>,
+    /// The licence of the whole, as SPDX has it.
+    pub(crate) license: Option<String>,
+    /// Its time.
+    pub(crate) seconds: u64,
+}
+
+impl Subject {
+    /// A build of a component, of the time that `SOURCE_DATE_EPOCH` says.
+    pub(crate) fn build(name: String, version: String) -> Result<Self> {
+        Ok(Self { name, version, description: None, license: None, seconds: seconds()? })
+    }
+
+    /// `2026-11-25T12:00:00Z`.
+    pub(crate) fn rfc3339(&self) -> Result<String> {
+        time(self.seconds)?.format(&Rfc3339).context("the time of the packages")
+    }
+}
+
+/// Seconds for calendars.
+fn time(seconds: u64) -> Result<OffsetDateTime> {
+    let seconds = i64::try_from(seconds).context("the time of the packages")?;
+    OffsetDateTime::from_unix_timestamp(seconds).context("the time of the packages")
+}
+
 impl About {
+    /// What the bill of materials and the signatures are of.
+    pub(crate) fn subject(&self) -> Subject {
+        Subject {
+            name: NAME.to_owned(),
+            version: self.version.clone(),
+            description: Some(SYNOPSIS.to_owned()),
+            license: Some(LICENSE.to_owned()),
+            seconds: self.seconds,
+        }
+    }
+
     /// Reads version and address from the workspace, and the time from `SOURCE_DATE_EPOCH`, else from the last commit.
     pub(crate) fn of_workspace(maintainer: Option<String>) -> Result<Self> {
         let manifest = workspace().join("Cargo.toml");
@@ -67,13 +111,7 @@ impl About {
 
     /// The time, for calendars.
     pub(crate) fn time(&self) -> Result<OffsetDateTime> {
-        let seconds = i64::try_from(self.seconds).context("the time of the packages")?;
-        OffsetDateTime::from_unix_timestamp(seconds).context("the time of the packages")
-    }
-
-    /// `2026-11-25T12:00:00Z`.
-    pub(crate) fn rfc3339(&self) -> Result<String> {
-        self.time()?.format(&Rfc3339).context("the time of the packages")
+        time(self.seconds)
     }
 
     /// `Wed, 25 Nov 2026 12:00:00 +0000`.
@@ -142,7 +180,7 @@ mod tests {
 
     #[test]
     fn times_are_written_as_their_formats_say() {
-        assert_eq!(example().rfc3339().expect("time"), "2025-11-25T12:00:00Z");
+        assert_eq!(example().subject().rfc3339().expect("time"), "2025-11-25T12:00:00Z");
         assert_eq!(example().rfc2822().expect("time"), "Tue, 25 Nov 2025 12:00:00 +0000");
     }
 }

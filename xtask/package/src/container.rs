@@ -105,7 +105,7 @@ pub(crate) fn image(layers: &[Tree], about: &About) -> Result<Tree> {
         ids.push(format!("sha256:{}", sha256(&archive)));
         descriptors.push(blob(LAYER, gzip(&archive, 0)?)?);
     }
-    let created = about.rfc3339()?;
+    let created = about.subject().rfc3339()?;
     let labels: serde_json::Map<String, Value> =
         labels(about).into_iter().map(|(key, value)| (key.to_owned(), Value::String(value))).collect();
     let history: Vec<Value> =

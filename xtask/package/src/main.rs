@@ -25,8 +25,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::about::{About, NAME};
+use crate::about::{About, NAME, Subject};
 use crate::archive::{gzip, tar};
+use crate::metadata::Metadata;
 use crate::sign::Key;
 use crate::stage::{Inputs, Stage};
 
@@ -66,6 +67,21 @@ enum Task {
         #[arg(required = true)]
         what: Vec<Kind>,
     },
+    /// Checksums of the files of a fleet's component, its bill of materials, and signatures if FERROCM_SIGNING_KEY has a key
+    Component {
+        /// Folder of the files
+        #[arg(long)]
+        out: PathBuf,
+        /// Its name
+        #[arg(long)]
+        name: String,
+        /// The commit
+        #[arg(long)]
+        version: String,
+        /// Its workspace, if it is one of Cargo's, for the bill of materials
+        #[arg(long)]
+        workspace: Option<PathBuf>,
+    },
     /// Checks whether everything is ready for a release, and writes its notes
     Release {
         /// Folder for the notes
@@ -97,6 +113,9 @@ fn main() -> ExitCode {
             make(&Inputs(&inputs), &out, maintainer, key.as_deref(), &what)
         }
         Task::Check { out, what } => check::check(&out, &what),
+        Task::Component { out, name, version, workspace } => {
+            component(&name, &version, workspace.as_deref(), &out)
+        }
         Task::Release { out } => notes::release(&out),
     };
     match result {
@@ -133,18 +152,26 @@ fn make(
             make_of(&stage, *kind, out, &about)?;
         }
     }
-    sign::seal(out, key.as_ref(), &about)?;
-    match &key {
-        Some(key) => println!("signed; `minisign -V -P {} -m FILE` verifies", key.public()),
-        None => println!("not signed: no key was given, by --key or {}", sign::KEY),
+    sign::seal(out, key.as_ref(), &about.subject())
+}
+
+/// Writes the bill of materials of a component that is a workspace of Cargo's, unless one of its name is there already, then the checksums, and
+/// the signatures if the environment has a key.
+fn component(name: &str, version: &str, workspace: Option<&Path>, out: &Path) -> Result<()> {
+    let subject = Subject::build(name.to_owned(), version.to_owned())?;
+    let key = Key::find(None)?;
+    let bill = sbom::file_name(name);
+    if let Some(workspace) = workspace.filter(|_| !out.join(&bill).exists()) {
+        let metadata = Metadata::of_component(workspace)?;
+        write(out, &bill, &sbom::sbom(&metadata, &metadata.members(), &subject)?)?;
     }
-    Ok(())
+    sign::seal(out, key.as_ref(), &subject)
 }
 
 fn make_of(stage: &Stage, kind: Kind, out: &Path, about: &About) -> Result<()> {
     match kind {
         Kind::Crates => Ok(()),
-        Kind::Sbom => write(out, &sbom::file_name(), &stage.sbom),
+        Kind::Sbom => write(out, &sbom::file_name(NAME), &stage.sbom),
         Kind::Tar => {
             let name = archive_name(about);
             let archive = gzip(&tar(&stage.tree.below(&name), "", about.seconds)?, about.seconds)?;

@@ -28,6 +28,8 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 pub(crate) struct Metadata {
     /// All packages.
     pub(crate) packages: Vec<Package>,
+    /// Cargo's names of the packages of the workspace.
+    workspace_members: Vec<String>,
     /// Who needs whom.
     resolve: Option<Resolve>,
 }
@@ -121,6 +123,11 @@ impl Metadata {
         Self::read(workspace, &["--locked", "--features", FEATURES, "--filter-platform", TARGET])
     }
 
+    /// Asks Cargo about a workspace that is a component of a fleet, with everything that its lock file has.
+    pub(crate) fn of_component(workspace: &Path) -> Result<Self> {
+        Self::read(workspace, &["--locked", "--filter-platform", TARGET])
+    }
+
     /// Asks Cargo about the members alone.
     pub(crate) fn of_members(workspace: &Path) -> Result<Self> {
         Self::read(workspace, &["--no-deps"])
@@ -133,8 +140,24 @@ impl Metadata {
         serde_json::from_str(&text).context("what `cargo metadata` prints")
     }
 
-    /// What is linked into programs and libraries of a release, by name and version, each with what it uses of the others.
-    pub(crate) fn linked(&self) -> Result<Vec<(&Package, Vec<&Package>)>> {
+    /// The packages whose programs and libraries a release has.
+    pub(crate) fn released(&self) -> Result<Vec<&Package>> {
+        let own = |name| self.packages.iter().find(|one| one.source.is_none() && one.name == name);
+        let found =
+            LINKED.map(|name| own(name).with_context(|| format!("the workspace has no package {name}")));
+        found.into_iter().collect()
+    }
+
+    /// The packages of the workspace.
+    pub(crate) fn members(&self) -> Vec<&Package> {
+        self.packages.iter().filter(|one| self.workspace_members.contains(&one.id)).collect()
+    }
+
+    /// What is linked into programs and libraries of some packages, by name and version, each with what it uses of the others.
+    pub(crate) fn linked<'a>(
+        &'a self,
+        roots: &[&'a Package],
+    ) -> Result<Vec<(&'a Package, Vec<&'a Package>)>> {
         let by_id: BTreeMap<&str, &Package> =
             self.packages.iter().map(|one| (one.id.as_str(), one)).collect();
         let nodes = &self.resolve.as_ref().context("`cargo metadata` prints no dependencies")?.nodes;
@@ -150,11 +173,7 @@ impl Metadata {
             used.sort_by_key(|one| (&one.name, &one.version));
             used
         };
-        let mut next: Vec<&Package> = Vec::new();
-        for name in LINKED {
-            let own = self.packages.iter().find(|one| one.source.is_none() && one.name == name);
-            next.push(own.with_context(|| format!("the workspace has no package {name}"))?);
-        }
+        let mut next = roots.to_vec();
         let mut found: BTreeMap<(&str, &str, &str), (&Package, Vec<&Package>)> = BTreeMap::new();
         let mut seen = BTreeSet::new();
         while let Some(package) = next.pop() {
@@ -176,7 +195,7 @@ mod tests {
     #[test]
     fn what_is_linked_is_neither_for_tests_nor_for_the_compiler() {
         let metadata = Metadata::of(workspace()).expect("metadata");
-        let linked = metadata.linked().expect("linked");
+        let linked = metadata.linked(&metadata.released().expect("packages")).expect("linked");
         let has = |name: &str| linked.iter().any(|(package, _)| package.name == name);
         for name in LINKED.into_iter().chain(["ferrocm-vgpu-exec", "ferrocm-kernels", "clap", "half"]) {
             assert!(has(name), "{name}");

@@ -11,32 +11,33 @@ use cyclonedx_bom::models::dependency::{Dependencies, Dependency};
 use cyclonedx_bom::models::external_reference::{
     ExternalReference, ExternalReferenceType, ExternalReferences,
 };
-use cyclonedx_bom::models::license::{LicenseChoice, Licenses};
+use cyclonedx_bom::models::license::{License, LicenseChoice, Licenses};
 use cyclonedx_bom::models::metadata::Metadata as BomMetadata;
 use cyclonedx_bom::prelude::Validate;
 use sha2::{Digest, Sha256};
 
-use crate::about::{About, LICENSE, NAME, SYNOPSIS};
-use crate::metadata::{LINKED, Metadata, Package};
+use crate::about::Subject;
+use crate::metadata::{Metadata, Package};
 
 /// The version of the format.
 const VERSION: SpecVersion = SpecVersion::V1_5;
 
-/// The file's name.
-pub(crate) fn file_name() -> String {
-    format!("{NAME}.cdx.json")
+/// The name of the bill's file.
+pub(crate) fn file_name(subject: &str) -> String {
+    format!("{subject}.cdx.json")
 }
 
-/// The bill for all that is linked, as JSON. Equal workspaces of the same time give equal texts.
-pub(crate) fn sbom(metadata: &Metadata, about: &About) -> Result<Vec<u8>> {
-    let linked = metadata.linked()?;
-    let mut root =
-        Component::new(Classification::Application, NAME, &about.version, Some(format!("{NAME}-release")));
-    root.description = Some(NormalizedString::new(SYNOPSIS));
-    root.licenses = Some(license(LICENSE)?);
-    let root_needs = linked.iter().filter(|(package, _)| LINKED.contains(&package.name.as_str()));
+/// The bill for all that is linked into some packages, as JSON. Equal workspaces of the same time give equal texts.
+pub(crate) fn sbom(metadata: &Metadata, roots: &[&Package], subject: &Subject) -> Result<Vec<u8>> {
+    let linked = metadata.linked(roots)?;
+    let root_reference = format!("{}-release", subject.name);
+    let kind = Classification::Application;
+    let mut root = Component::new(kind, &subject.name, &subject.version, Some(root_reference.clone()));
+    root.description = subject.description.as_deref().map(NormalizedString::new);
+    root.licenses = subject.license.as_deref().map(license);
+    let root_needs = linked.iter().filter(|(package, _)| roots.iter().any(|root| root.id == package.id));
     let mut dependencies = vec![Dependency {
-        dependency_ref: format!("{NAME}-release"),
+        dependency_ref: root_reference,
         dependencies: root_needs.map(|(package, _)| reference(package)).collect(),
     }];
     let mut components = Vec::new();
@@ -49,7 +50,7 @@ pub(crate) fn sbom(metadata: &Metadata, about: &About) -> Result<Vec<u8>> {
         version: 1,
         serial_number: None,
         metadata: Some(BomMetadata {
-            timestamp: Some(DateTime::try_from(about.rfc3339()?).context("the time of the bill")?),
+            timestamp: Some(DateTime::try_from(subject.rfc3339()?).context("the time of the bill")?),
             component: Some(root),
             ..BomMetadata::default()
         }),
@@ -92,7 +93,7 @@ fn component(package: &Package) -> Result<Component> {
     let mut component = Component::new(kind, &package.name, &package.version, Some(reference(package)));
     component.purl = Some(Purl::new("cargo", &package.name, &package.version).context("its address")?);
     component.description = package.description.as_deref().map(NormalizedString::new);
-    component.licenses = package.license.as_deref().map(license).transpose()?;
+    component.licenses = package.license.as_deref().map(license);
     let reference = package
         .repository
         .as_deref()
@@ -106,10 +107,12 @@ fn reference(package: &Package) -> String {
     format!("pkg:cargo/{}@{}", package.name, package.version)
 }
 
-fn license(text: &str) -> Result<Licenses> {
-    let expression =
-        SpdxExpression::parse_lax(text.to_owned()).with_context(|| format!("the licence `{text}`"))?;
-    Ok(Licenses(vec![LicenseChoice::Expression(expression)]))
+/// An expression of SPDX's, or a name that is none of it.
+fn license(text: &str) -> Licenses {
+    Licenses(vec![match SpdxExpression::parse_lax(text.to_owned()) {
+        Ok(expression) => LicenseChoice::Expression(expression),
+        Err(_) => LicenseChoice::License(License::named_license(text)),
+    }])
 }
 
 #[cfg(test)]
@@ -137,8 +140,9 @@ sys.exit(found is not None)
     #[test]
     fn the_bill_is_as_the_schema_says_and_names_no_folder() {
         let metadata = Metadata::of(workspace()).expect("metadata");
-        let bill = sbom(&metadata, &example()).expect("bill");
-        assert_eq!(bill, sbom(&metadata, &example()).expect("again"));
+        let bill = || sbom(&metadata, &metadata.released().expect("packages"), &example().subject());
+        let (bill, again) = (bill().expect("bill"), bill().expect("again"));
+        assert_eq!(bill, again);
         let text = String::from_utf8(bill).expect("UTF-8");
         assert!(!text.contains(&*workspace().to_string_lossy()), "a folder of this machine");
         let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -147,7 +151,63 @@ sys.exit(found is not None)
         let version = engine["version"].as_str().expect("a version");
         assert_eq!(engine["purl"], format!("pkg:cargo/ferrocm-vgpu-exec@{version}"));
         assert!(components.len() > 40, "{}", components.len());
-        // Every reference leads somewhere, and none is there twice.
+        judge(&json);
+    }
+
+    #[test]
+    fn a_component_s_bill_has_what_its_crates_are_linked_with_and_nothing_for_tests() {
+        let folder = tempfile::tempdir().expect("folder");
+        let write = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+            std::fs::write(path, text).expect("write");
+        };
+        let package = |name: &str, license: &str, more: &str| {
+            write(&format!("{name}/src/lib.rs"), "");
+            let text = format!(
+                "[package]\nname = \"{name}\"\nversion = \"0.2.0\"\nedition = \"2024\"\nlicense = \"{license}\"\n{more}"
+            );
+            write(&format!("{name}/Cargo.toml"), &text);
+        };
+        write(
+            "Cargo.toml",
+            "[workspace]\nmembers = [\"a\", \"b\"]\nexclude = [\"c\", \"d\"]\nresolver = \"3\"\n",
+        );
+        package(
+            "a",
+            "MIT",
+            "[dependencies]\nc = { path = \"../c\" }\n[dev-dependencies]\nd = { path = \"../d\" }\n",
+        );
+        package("b", "Our own", "");
+        package("c", "MIT/Apache-2.0", "");
+        package("d", "MIT", "");
+        let locked = crate::about::cargo()
+            .args(["generate-lockfile", "--offline"])
+            .current_dir(folder.path())
+            .output();
+        let locked = locked.expect("cargo");
+        assert!(locked.status.success(), "{}", String::from_utf8_lossy(&locked.stderr));
+        let metadata = Metadata::of_component(folder.path()).expect("metadata");
+        let subject =
+            Subject { name: "both".into(), description: None, license: None, ..example().subject() };
+        let bill = sbom(&metadata, &metadata.members(), &subject).expect("bill");
+        let json: serde_json::Value = serde_json::from_slice(&bill).expect("JSON");
+        let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+        let components = json["components"].as_array().expect("components");
+        let found: Vec<_> = components.iter().filter_map(|one| text(&one["name"])).collect();
+        assert_eq!(found, ["a", "b", "c"]);
+        assert_eq!(components[1]["licenses"][0]["license"]["name"], "Our own");
+        assert_eq!(json["metadata"]["component"]["name"], "both");
+        assert_eq!(
+            json["dependencies"][0]["dependsOn"],
+            serde_json::json!(["pkg:cargo/a@0.2.0", "pkg:cargo/b@0.2.0"])
+        );
+        judge(&json);
+    }
+
+    /// Every reference of a bill leads somewhere, none is there twice, and the bill is as the schema says.
+    fn judge(json: &serde_json::Value) {
+        let components = json["components"].as_array().expect("components");
         let names: Vec<&str> =
             components.iter().map(|one| one["bom-ref"].as_str().expect("a name")).collect();
         let mut unique = names.clone();
@@ -161,7 +221,7 @@ sys.exit(found is not None)
         }
         let folder = tempfile::tempdir().expect("folder");
         let file = folder.path().join("bill.json");
-        std::fs::write(&file, &text).expect("write");
+        std::fs::write(&file, json.to_string()).expect("write");
         match Command::new("python3").args(["-c", JUDGE]).arg(&file).output() {
             Ok(done) => {
                 let said = String::from_utf8_lossy(&done.stdout);

@@ -9,12 +9,12 @@ use anyhow::{Context, Result, bail};
 use minisign::{PublicKey, SecretKey, SecretKeyBox};
 use setup::debian::package::{hex, sha256_of};
 
-use crate::about::{About, NAME};
+use crate::about::Subject;
 
 /// The file with the checksums, as `sha256sum --check` reads it.
 pub(crate) const SUMS: &str = "SHA256SUMS";
 /// A secret key's text, where no file is named.
-pub(crate) const KEY: &str = "FERROCM_SIGNING_KEY";
+const KEY: &str = "FERROCM_SIGNING_KEY";
 /// The password of an encrypted one.
 const PASSWORD: &str = "FERROCM_SIGNING_PASSWORD";
 /// What signatures end with.
@@ -41,7 +41,8 @@ impl Key {
                 _ => return Ok(None),
             },
         };
-        Self::parse(&text, std::env::var(PASSWORD).ok()).map(Some)
+        let password = std::env::var(PASSWORD).ok().filter(|password| !password.is_empty());
+        Self::parse(&text, password).map(Some)
     }
 
     fn parse(text: &str, password: Option<String>) -> Result<Self> {
@@ -70,9 +71,9 @@ impl Key {
     }
 
     /// Signs bytes; the comment is signed with them. A signature has random parts: two of the same bytes differ.
-    fn sign(&self, bytes: &[u8], name: &str, about: &About) -> Result<String> {
-        let comment = format!("{NAME} {} {name} timestamp:{}", about.version, about.seconds);
-        let untrusted = format!("signature of {NAME}");
+    fn sign(&self, bytes: &[u8], name: &str, of: &Subject) -> Result<String> {
+        let comment = format!("{} {} {name} timestamp:{}", of.name, of.version, of.seconds);
+        let untrusted = format!("signature of {}", of.name);
         let signature = minisign::sign(
             Some(&self.public),
             &self.secret,
@@ -86,7 +87,7 @@ impl Key {
 }
 
 /// Writes the checksums of all files in a folder and below, and signs that list and each file directly in the folder.
-pub(crate) fn seal(folder: &Path, key: Option<&Key>, about: &About) -> Result<()> {
+pub(crate) fn seal(folder: &Path, key: Option<&Key>, of: &Subject) -> Result<()> {
     let mut paths = Vec::new();
     files(folder, String::new(), &mut paths)?;
     let is_own = |path: &String| *path == SUMS || path.ends_with(&format!(".{EXTENSION}"));
@@ -107,13 +108,17 @@ pub(crate) fn seal(folder: &Path, key: Option<&Key>, about: &About) -> Result<()
         let _ = writeln!(sums, "{hash}  {path}");
     }
     write(&folder.join(SUMS), &sums)?;
-    let Some(key) = key else { return Ok(()) };
+    let Some(key) = key else {
+        println!("not signed: no key was given, by --key or {KEY}");
+        return Ok(());
+    };
     let signed = paths.iter().map(String::as_str).filter(|path| !path.contains('/')).chain([SUMS]);
     for path in signed {
         let file = folder.join(path);
         let bytes = fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
-        write(&folder.join(format!("{path}.{EXTENSION}")), &key.sign(&bytes, path, about)?)?;
+        write(&folder.join(format!("{path}.{EXTENSION}")), &key.sign(&bytes, path, of)?)?;
     }
+    println!("signed; `minisign -V -P {} -m FILE` verifies", key.public());
     Ok(())
 }
 
@@ -159,9 +164,9 @@ mod tests {
         std::fs::create_dir(folder.path().join("sub")).expect("folder");
         std::fs::write(folder.path().join("a.txt"), "a").expect("write");
         std::fs::write(folder.path().join("sub/b.txt"), "b").expect("write");
-        seal(folder.path(), Some(&key), &example()).expect("sealed");
+        seal(folder.path(), Some(&key), &example().subject()).expect("sealed");
         // Signatures of an earlier run are made anew, and are in no list.
-        seal(folder.path(), Some(&key), &example()).expect("sealed again");
+        seal(folder.path(), Some(&key), &example().subject()).expect("sealed again");
         let sums = std::fs::read_to_string(folder.path().join(SUMS)).expect("checksums");
         assert_eq!(sums.lines().count(), 2, "{sums}");
         let check = || {
@@ -183,7 +188,7 @@ mod tests {
         assert!(!check());
         assert_ne!(verify("a.txt"), Some(true));
         // Without a key, no signature of former files stays.
-        seal(folder.path(), None, &example()).expect("sealed");
+        seal(folder.path(), None, &example().subject()).expect("sealed");
         assert!(check() && !folder.path().join("a.txt.minisig").exists());
     }
 

@@ -96,7 +96,7 @@ impl Stage {
         tree.add_folder(&format!("lib/{NAME}/kernels"), &inputs.kernels())?;
         add_pages(&mut tree, &inputs.program())?;
         let metadata = Metadata::of(workspace())?;
-        let sbom = sbom::sbom(&metadata, about)?;
+        let sbom = sbom::sbom(&metadata, &metadata.released()?, &about.subject())?;
         add_documents(&mut tree, &metadata, &sbom)?;
         // Whether all of it runs where it has to.
         SystemNeeds::of(&tree)?;
@@ -134,7 +134,7 @@ fn add_documents(tree: &mut Tree, metadata: &Metadata, sbom: &[u8]) -> Result<()
     let readme = workspace().join("crates").join(NAME).join("README.md");
     tree.add(format!("{folder}/README.md"), Entry::data(read(&readme)?))?;
     tree.add(format!("{folder}/third-party.txt"), Entry::data(third_party::third_party(metadata)?))?;
-    tree.add(format!("{folder}/{}", sbom::file_name()), Entry::data(sbom))
+    tree.add(format!("{folder}/{}", sbom::file_name(NAME)), Entry::data(sbom))
 }
 
 /// A library for each link among the libraries, which has nothing but a need of what the link leads to: what loads `libamdhip64.so` gets

@@ -12,7 +12,7 @@ use crate::metadata::{Metadata, Package};
 pub(crate) fn third_party(metadata: &Metadata) -> Result<String> {
     let mut text = "The programs and libraries of this package are linked with these crates:\n\n".to_owned();
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (package, _) in metadata.linked()? {
+    for (package, _) in metadata.linked(&metadata.released()?)? {
         if package.source.is_none() {
             continue;
         }

@@ -152,7 +152,7 @@ pub(crate) fn sample(description: &Description, folder: &Path, dropin: Option<&P
     pipeline.packs_the_same_again(&whole, &left)?;
     let rust = pipeline.rust(&whole)?;
 
-    let build = left.join(format!("artifacts/compile-{TARGET}-rocm7.2-debian-13"));
+    let build = left.join(format!("artifacts/compile-{TARGET}-rocm7.2-debian-12"));
     for variant in VARIANTS {
         let repository = pipeline.repository(variant.name, variant.edits)?;
         let baseline = repository.join("ci/sample/.ferrocm/kernels.json");
@@ -256,6 +256,8 @@ impl Pipeline<'_> {
         for file in [&format!("{component}.tar.gz"), "manifest.json", "manifest.html"] {
             ensure!(published.join(file).is_file(), "{file} is not in {}", published.display());
         }
+        let mut sums = Command::new("sha256sum");
+        run::capture(sums.args(["--check", "--strict", "--quiet", "SHA256SUMS"]).current_dir(&published))?;
         Ok(local.work)
     }
 
@@ -265,7 +267,7 @@ impl Pipeline<'_> {
         copy(repository, &elsewhere)?;
         let local = self.local("sample", &elsewhere, "elsewhere");
         ensure!(self.run(&local, Some("package"), &[])?.is_none(), "the sample fails elsewhere");
-        let hash = |work: &Path| archive::sha256(&work.join("artifacts/package/sample.tar.gz"));
+        let hash = |work: &Path| archive::sha256(&work.join("artifacts/package/files/sample.tar.gz"));
         // The name of the repository on this machine is part of the manifest.
         let (first, second) = (unpacked(left)?, unpacked(&local.work)?);
         ensure!(first.1 == second.1, "the same sources give other files: {:?}, {:?}", first.1, second.1);
@@ -292,17 +294,18 @@ impl Pipeline<'_> {
     fn rust(&self, repository: &Path) -> Result<PathBuf> {
         let work = self.passes("sample-rust", repository, "rust")?;
         let artifacts = work.join("artifacts");
-        let manifest = fleet::manifest::Manifest::read(&artifacts.join("package/manifest.json"))?;
+        let manifest = fleet::manifest::Manifest::read(&artifacts.join("package/files/manifest.json"))?;
         let archive = self.folder.join("store/sample").join(&manifest.commit).join("sample.tar.gz");
         let [dependency] = manifest.dependencies.as_slice() else { bail!("{:?}", manifest.dependencies) };
         ensure!(
             dependency.component == "sample" && dependency.sha256 == archive::sha256(&archive)?.0,
             "{dependency:?}"
         );
+        self.has_the_packages_of_the_rust_crate(&artifacts.join("package/files"))?;
         // Each test ran in one of the shards.
         let mut tests = Vec::new();
         for part in 1..=2 {
-            let path = artifacts.join(format!("test-{TARGET}-rocm7.2-debian-13-part-{part}/junit.xml"));
+            let path = artifacts.join(format!("test-{TARGET}-rocm7.2-debian-12-part-{part}/junit.xml"));
             tests.extend(fleet::junit::Suite::read(&path)?.cases.into_iter().map(|case| case.name));
         }
         tests.sort();
@@ -314,6 +317,29 @@ impl Pipeline<'_> {
         ensure!(tests == expected, "{tests:?}");
         self.rust_tests_are_judged()?;
         Ok(artifacts)
+    }
+
+    /// A bill of materials, and what the component's own command makes: its package for the registry.
+    fn has_the_packages_of_the_rust_crate(&self, files: &Path) -> Result<()> {
+        let path = files.join("sample-rust.cdx.json");
+        let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        let bill: serde_json::Value = serde_json::from_str(&text)?;
+        let component = &bill["metadata"]["component"];
+        ensure!(
+            component["name"] == "sample-rust" && bill["components"][0]["name"] == "sample-rust",
+            "{text}"
+        );
+        let listed = fs::read_to_string(files.join("SHA256SUMS"))?;
+        let names: Vec<_> = listed.lines().filter_map(|line| Some(line.split_once("  ")?.1)).collect();
+        let expected = [
+            "manifest.html",
+            "manifest.json",
+            "sample-rust-0.1.0.crate",
+            "sample-rust.cdx.json",
+            "sample-rust.tar.gz",
+        ];
+        ensure!(names == expected, "{listed}");
+        Ok(())
     }
 
     /// What cargo-nextest says of tests is judged by the rows of the component.
@@ -347,7 +373,7 @@ impl Pipeline<'_> {
         let text = match (&failed, fails) {
             (Some((stage, text)), Some(expected)) if stage == expected => text.clone(),
             (None, None) => {
-                let path = local.work.join(format!("artifacts/test-{TARGET}-rocm7.2-debian-13/summary.md"));
+                let path = local.work.join(format!("artifacts/test-{TARGET}-rocm7.2-debian-12/summary.md"));
                 fs::read_to_string(&path).with_context(|| path.display().to_string())?
             }
             _ => bail!("`{name}` was to fail in {fails:?}, and it is {failed:?}"),
@@ -365,7 +391,7 @@ impl Pipeline<'_> {
 
 /// The files of a job's archive with their hashes, as its manifest lists them.
 fn unpacked(work: &Path) -> Result<(PathBuf, Vec<(String, String)>)> {
-    let path = work.join("artifacts/package/manifest.json");
+    let path = work.join("artifacts/package/files/manifest.json");
     let manifest = fleet::manifest::Manifest::read(&path)?;
     Ok((path, manifest.files.into_iter().map(|file| (file.path, file.sha256)).collect()))
 }

@@ -38,7 +38,7 @@ pub(crate) fn systems(folder: &Path) -> Result<()> {
     let all = Systems { repository, folder: folder.to_owned() };
     all.preamble(&commits)?;
     all.comments()?;
-    all.store()?;
+    all.store(&commits[1])?;
     all.dependents()
 }
 
@@ -141,7 +141,11 @@ impl Systems {
             ran.output
         );
         let ran = self.step("preamble", &[("FLEET_SYSTEM", "gitlab"), ("FLEET_COMPONENT", "other")])?;
-        ensure!(!ran.good && ran.output.contains("no component other; there are: sample"), "{}", ran.output);
+        ensure!(
+            !ran.good && ran.output.contains("no component other; there are: ferrocm\nsample"),
+            "{}",
+            ran.output
+        );
         Ok(())
     }
 
@@ -188,20 +192,21 @@ impl Systems {
     }
 
     /// An archive goes to a server, file by file, what is the latest last.
-    fn store(&self) -> Result<()> {
-        let package = self.folder.join("in/package");
-        fs::create_dir_all(&package)?;
-        for file in ["sample.tar.gz", "manifest.json", "manifest.html"] {
+    fn store(&self, commit: &str) -> Result<()> {
+        let package = self.folder.join("in/package/files");
+        fs::create_dir_all(package.join("more"))?;
+        let files = ["manifest.html", "manifest.json", "more/b.txt", "sample.tar.gz"];
+        for file in files {
             fs::write(package.join(file), file)?;
         }
-        let sum = run::capture(Command::new("sha256sum").arg("sample.tar.gz").current_dir(&package))?;
-        fs::write(package.join("sample.tar.gz.sha256"), sum)?;
+        let sums = run::capture(Command::new("sha256sum").args(files).current_dir(&package))?;
+        fs::write(package.join("SHA256SUMS"), sums)?;
         let server = Server::start("{}")?;
         let variables = [
             ("FLEET_SYSTEM", "gitlab"),
             ("FLEET_EVENT", "tag"),
             ("FLEET_REF", "v1"),
-            ("FLEET_COMMIT", "c0ffee"),
+            ("FLEET_COMMIT", commit),
             ("FLEET_STORE", server.address.as_str()),
         ];
         let ran = self.step("publish", &variables)?;
@@ -210,23 +215,25 @@ impl Systems {
         ensure!(self.step("publish", &with_token)?.good, "publish fails");
         let requests = server.requests();
         let paths: Vec<&str> = requests.iter().map(|request| request.path.as_str()).collect();
-        let expected = [
-            "/sample/c0ffee/sample.tar.gz",
-            "/sample/c0ffee/sample.tar.gz.sha256",
-            "/sample/c0ffee/manifest.json",
-            "/sample/c0ffee/manifest.html",
-            "/sample/tags/v1",
-            "/sample/latest",
-        ];
+        let mut expected = ["SHA256SUMS", "manifest.html", "manifest.json", "more/b.txt", "sample.tar.gz"]
+            .map(|file| format!("/sample/{commit}/{file}"))
+            .to_vec();
+        expected.extend(["/sample/tags/v1", "/sample/latest"].map(str::to_owned));
         ensure!(paths == expected, "{paths:?}");
         ensure!(
             requests.iter().all(|request| request.method == "PUT" && request.token == "Bearer secret"),
             "{requests:?}"
         );
-        ensure!(requests[0].body == b"sample.tar.gz" && requests[5].body == b"c0ffee\n", "{requests:?}");
+        let latest = format!("{commit}\n").into_bytes();
+        ensure!(requests[4].body == b"sample.tar.gz" && requests[6].body == latest, "{requests:?}");
+        // What signs is asked for the key; that it signs, its own tests prove.
+        let with_key: Vec<_> =
+            with_token.iter().copied().chain([("FERROCM_SIGNING_KEY", "no key")]).collect();
+        let ran = self.step("publish", &with_key)?;
+        ensure!(!ran.good && ran.output.contains("the secret key cannot be used"), "{}", ran.output);
         fs::write(package.join("sample.tar.gz"), "other")?;
         let ran = self.step("publish", &with_token)?;
-        ensure!(!ran.good && ran.output.contains("the archive is not what was packed"), "{}", ran.output);
+        ensure!(!ran.good && ran.output.contains("is not what was packed"), "{}", ran.output);
         Ok(())
     }
 

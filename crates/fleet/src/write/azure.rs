@@ -1,6 +1,6 @@
 //! Templates for Azure Pipelines.
 
-use super::{File, HEADER, all_jobs, context, once};
+use super::{File, HEADER, SIGNING, all_jobs, context, once};
 use crate::description::{Component, Description, Tier};
 use crate::rows::{Row, Rows, VARIABLES};
 use crate::stages::{self, Each, Stage, Step, Take, When};
@@ -337,9 +337,12 @@ fn shell(step: &Step) -> Yaml {
         When::Always => entries.push(key("condition", text("succeededOrFailed()"))),
     }
     entries.push(key("workingDirectory", text("$(Pipeline.Workspace)/repo")));
-    let mut environment = vec![("FLEET_TOKEN", "$(System.AccessToken)")];
+    let mut environment = vec![("FLEET_TOKEN", "$(System.AccessToken)".to_owned())];
     if matches!(step.name, "publish" | "dependencies") {
-        environment.push(("FLEET_STORE_TOKEN", "$(FleetStoreToken)"));
+        environment.push(("FLEET_STORE_TOKEN", "$(FleetStoreToken)".to_owned()));
+    }
+    if step.name == "publish" {
+        environment.extend(SIGNING.map(|(name, azure)| (name, format!("$({azure})"))));
     }
     if matches!(step.name, "comment" | "publish" | "dependencies") {
         entries.push(key("env", texts(environment)));

@@ -1,6 +1,6 @@
 //! Reusable workflows for GitHub Actions.
 
-use super::{File, HEADER, all_jobs, context, once};
+use super::{File, HEADER, SIGNING, all_jobs, context, once};
 use crate::description::Description;
 use crate::rows::VARIABLES;
 use crate::stages::{self, Each, Stage, Step, Take, When};
@@ -24,6 +24,11 @@ pub(super) fn files(description: &Description) -> Vec<File> {
             text: aggregate(description).document(),
         },
     ]
+}
+
+/// The secrets of `publish`.
+fn publishing() -> impl Iterator<Item = &'static str> {
+    ["FLEET_STORE_TOKEN", "FLEET_DOWNSTREAM_TOKEN"].into_iter().chain(SIGNING.map(|(name, _)| name))
 }
 
 fn input(about: &str, default: Option<&str>) -> Yaml {
@@ -77,10 +82,7 @@ fn component(description: &Description) -> Yaml {
                     key("inputs", inputs),
                     key(
                         "secrets",
-                        map([
-                            key("FLEET_STORE_TOKEN", map([key("required", truth(false))])),
-                            key("FLEET_DOWNSTREAM_TOKEN", map([key("required", truth(false))])),
-                        ]),
+                        map(publishing().map(|name| key(name, map([key("required", truth(false))])))),
                     ),
                 ]),
             )]),
@@ -130,10 +132,9 @@ fn job(description: &Description, stage: &Stage) -> Yaml {
             "permissions",
             texts([("contents", "read"), ("security-events", "write"), ("pull-requests", "write")]),
         )),
-        "publish" => environment.extend(
-            ["FLEET_STORE_TOKEN", "FLEET_DOWNSTREAM_TOKEN"]
-                .map(|name| (name, format!("${{{{ secrets.{name} }}}}"))),
-        ),
+        "publish" => {
+            environment.extend(publishing().map(|name| (name, format!("${{{{ secrets.{name} }}}}"))))
+        }
         "dependencies" => {
             environment.push(("FLEET_STORE_TOKEN", "${{ secrets.FLEET_STORE_TOKEN }}".to_owned()));
         }

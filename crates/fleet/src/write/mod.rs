@@ -107,6 +107,10 @@ fn all_jobs(description: &Description) -> [(&'static str, String); 1] {
     [("FLEET_CONTAINER_LIMIT", description.fleet.container_limit.to_string())]
 }
 
+/// The secrets that `publish` signs with: the variable that the step reads, and Azure's name of it.
+const SIGNING: [(&str, &str); 2] =
+    [("FERROCM_SIGNING_KEY", "FerrocmSigningKey"), ("FERROCM_SIGNING_PASSWORD", "FerrocmSigningPassword")];
+
 /// Variables of jobs that run once: the first operating system and the first release.
 fn once(description: &Description) -> [(&'static str, String); 4] {
     [
