@@ -621,4 +621,6 @@ fn bench_run_without_a_gpu_points_to_logs() {
     let ran = run(&mut ferrocm(&["bench", "run"]));
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert!(ran.out.contains("mode: log") && ran.out.contains("ferrocm bench extract"), "{}", ran.out);
+    let named = run(ferrocm(&["bench", "run"]).env("FERROCM_NVML_LIBRARY", "/no/such/file.so"));
+    assert!(named.code == Some(0) && named.out.contains("NVML (/no/such/file.so)"), "{}", named.out);
 }
