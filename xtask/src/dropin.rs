@@ -125,16 +125,15 @@ fn folder_of(release: bool) -> PathBuf {
     tools::target_folder().join(if release { "dropin" } else { "dropin-tests" })
 }
 
-/// Builds the libraries of the virtual GPU; returns their folder.
+/// Builds the libraries of the virtual GPU, in the tests' profile as the tests have them; returns their folder.
 pub(crate) fn hsa(release: bool) -> Result<PathBuf> {
-    Built::new(release)?.link_virtual()
+    let built = if release { Built::new(true)? } else { Built::for_tests()? };
+    built.link_virtual()
 }
 
 /// Builds HIP and the libraries of the virtual GPU as the tests have them; returns their folders.
 pub(crate) fn hip_and_hsa() -> Result<[PathBuf; 2]> {
-    let mut command = build(false);
-    test::for_test_devices(&mut command);
-    let built = Built::from(false, command)?;
+    let built = Built::for_tests()?;
     let folder = folder_of(false).join(HIP.folder);
     built.link(&HIP, &folder)?;
     Ok([folder, built.link_virtual()?])
@@ -267,6 +266,13 @@ impl Built {
     /// features.
     fn new(release: bool) -> Result<Built> {
         Self::from(release, build(release))
+    }
+
+    /// All of them, with kernels for the devices that tests run on and no others: the tests need not have them compiled again.
+    fn for_tests() -> Result<Built> {
+        let mut command = build(false);
+        test::for_test_devices(&mut command);
+        Self::from(false, command)
     }
 
     /// All of them, and the program `ferrocm` with what it measures with.
