@@ -211,13 +211,13 @@ fn a_variable_leaves_the_device_code_of_sources_out() {
         );
         return;
     }
-    let Some(folder) = sources() else { return };
-    for name in ["one.cu", "nested/one.cu"] {
-        let text = format!(
-            "{LAUNCHES}\n{KERNEL} k{0}() {{}}\nextern \"C\" void launch_{0}() {{ k{0}<<<1, 1>>>(); }}\n",
-            name.len()
+    let Some(toolchain) = toolchain() else { return };
+    let folder = Folder::new(toolchain);
+    for (file, name) in [("one.cu", "one"), ("nested/two.cu", "two")] {
+        folder.write(
+            file,
+            &format!("{LAUNCHES}\n{KERNEL} k_{name}() {{}}\nextern \"C\" void host_{name}() {{}}\n"),
         );
-        folder.write(name, &text);
     }
     let built = |value: &str| {
         let mut command = std::process::Command::new(std::env::current_exe().unwrap());
@@ -225,18 +225,18 @@ fn a_variable_leaves_the_device_code_of_sources_out() {
         let output = command.env(FOLDER, folder.path()).env("FERROCM_TARGETS_FOR", value).output().unwrap();
         assert!(output.status.success(), "{value}: {}", String::from_utf8_lossy(&output.stderr));
         let library = fs::read(folder.path().join("libx.a")).unwrap();
-        for launcher in ["launch_6\0", "launch_13\0"] {
-            assert!(!places(&library, launcher.as_bytes()).is_empty(), "{value}: {launcher}");
+        for function in ["host_one\0", "host_two\0"] {
+            assert!(!places(&library, function.as_bytes()).is_empty(), "{value}: {function}");
         }
-        (String::from_utf8(output.stdout).unwrap(), places(&library, b"amdgcn-amd-amdhsa--gfx").len())
+        (String::from_utf8(output.stdout).unwrap(), places(&library, b"hipv4-amdgcn-amd-amdhsa--gfx").len())
     };
     let (told, objects) = built("");
-    assert!(told.contains(r#"[("nested/one.cu", ["gfx1100"]), ("one.cu", ["gfx90a"])]"#), "{told}");
+    assert!(told.contains(r#"[("nested/two.cu", ["gfx1100"]), ("one.cu", ["gfx90a"])]"#), "{told}");
     assert_eq!(objects, 2);
     let (told, objects) = built("elsewhere*=gfx942 nested/*=none");
-    assert!(told.contains(r#"[("nested/one.cu", []), ("one.cu", ["gfx90a"])]"#), "{told}");
+    assert!(told.contains(r#"[("nested/two.cu", []), ("one.cu", ["gfx90a"])]"#), "{told}");
     assert_eq!(objects, 1);
-    let (told, objects) = built("one.cu=none");
-    assert!(told.contains(r#"[("nested/one.cu", []), ("one.cu", [])]"#), "{told}");
+    let (told, objects) = built("*.cu=none");
+    assert!(told.contains(r#"[("nested/two.cu", []), ("one.cu", [])]"#), "{told}");
     assert_eq!(objects, 0);
 }
