@@ -19,18 +19,20 @@ pub struct Item {
     pub path: PathBuf,
 }
 
-/// The files below a folder, sorted by name. Links, sockets and the like are refused: what they lead to is not in the archive.
+/// The files below a folder, sorted by name. A link to a file below it counts as that file. Other links, sockets and the like are refused:
+/// what they lead to is not in the archive.
 ///
 /// # Errors
 /// The folder cannot be read, or holds something that is no file.
 pub fn items(folder: &Path) -> Result<Vec<Item>, Error> {
+    let root = folder.canonicalize().map_err(Error::io("read", folder))?;
     let mut found = Vec::new();
-    collect(folder, "", &mut found)?;
+    collect(folder, &root, "", &mut found)?;
     found.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(found)
 }
 
-fn collect(folder: &Path, prefix: &str, found: &mut Vec<Item>) -> Result<(), Error> {
+fn collect(folder: &Path, root: &Path, prefix: &str, found: &mut Vec<Item>) -> Result<(), Error> {
     for entry in std::fs::read_dir(folder).map_err(Error::io("read", folder))? {
         let entry = entry.map_err(Error::io("read", folder))?;
         let path = entry.path();
@@ -41,8 +43,8 @@ fn collect(folder: &Path, prefix: &str, found: &mut Vec<Item>) -> Result<(), Err
         let name = format!("{prefix}{name}");
         let kind = entry.file_type().map_err(Error::io("read", &path))?;
         if kind.is_dir() {
-            collect(&path, &format!("{name}/"), found)?;
-        } else if kind.is_file() {
+            collect(&path, root, &format!("{name}/"), found)?;
+        } else if kind.is_file() || (kind.is_symlink() && leads_to_file(&path, root)) {
             found.push(Item { name, path });
         } else {
             return Err(Error::input(
@@ -52,6 +54,11 @@ fn collect(folder: &Path, prefix: &str, found: &mut Vec<Item>) -> Result<(), Err
         }
     }
     Ok(())
+}
+
+/// Whether a link leads to a file below a folder.
+fn leads_to_file(link: &Path, root: &Path) -> bool {
+    link.canonicalize().is_ok_and(|path| path.starts_with(root) && path.is_file())
 }
 
 /// Writes a `.tar.gz` of files, all of which lie below one folder of this name in it. Equal files give equal archives, whoever writes them
@@ -189,6 +196,17 @@ mod tests {
         fs::create_dir(&root).expect("a folder");
         std::os::unix::fs::symlink("/etc/passwd", root.join("link")).expect("a link");
         assert!(items(&root).expect_err("a link").to_string().contains("neither a file nor a folder"));
+        fs::remove_file(root.join("link")).expect("a link");
+        fs::create_dir(root.join("docs")).expect("a folder");
+        fs::write(root.join("docs/text.md"), "text").expect("a file");
+        std::os::unix::fs::symlink("../docs/text.md", root.join("docs/again.md")).expect("a link");
+        let names: Vec<_> = items(&root).expect("files").into_iter().map(|item| item.name).collect();
+        assert_eq!(names, ["docs/again.md", "docs/text.md"]);
+        for to in ["docs/none.md", "docs", "/etc/passwd"] {
+            let _ = fs::remove_file(root.join("link"));
+            std::os::unix::fs::symlink(to, root.join("link")).expect("a link");
+            assert!(items(&root).is_err(), "{to}");
+        }
 
         let archive = folder.path().join("bad.tar.gz");
         let output = Command::new("tar")
