@@ -13,6 +13,8 @@ type Failure = Box<dyn std::error::Error>;
 
 /// Rounds; in each, both run.
 const ROUNDS: usize = 101;
+/// Rounds before those.
+const WARM_UP: usize = 50;
 /// What candle's own benchmarks compute on, and a size at which the launch is all there is.
 const ELEMENTS: [usize; 2] = [1024 * 1024, 1024];
 
@@ -84,8 +86,10 @@ fn main() -> Result<(), Failure> {
             let candle = || -> Result<(), Failure> { (case.candle)().and_then(|()| Ok(cuda.synchronize()?)) };
             let hip = || -> Result<(), Failure> { (case.hip)().and_then(|()| Ok(stream.synchronize()?)) };
             let (mut by_candle, mut by_hip) = (Vec::new(), Vec::new());
-            time(candle)?;
-            time(hip)?;
+            for _ in 0..WARM_UP {
+                time(candle)?;
+                time(hip)?;
+            }
             for _ in 0..ROUNDS {
                 by_candle.push(time(candle)?);
                 by_hip.push(time(hip)?);
