@@ -34,6 +34,7 @@ mod column;
 mod finish;
 mod formats;
 mod input;
+mod layout;
 mod row;
 mod scan;
 mod settings;

@@ -52,7 +52,7 @@ pub(super) fn finish(mut collected: Collected, options: &Options) -> Result<Extr
         format => format,
     };
     let run = Run { format, steps, summary, settings: &collected.settings, options, findings: others };
-    let timestamp = super::text::timestamp(&collected.last_prefix[place]).unwrap_or_default();
+    let timestamp = collected.last_line[place].timestamp().unwrap_or_default();
     let record = run.record(collected.world, timestamp, notes.count);
     let matched = record.1;
     let (count, first): (u64, Vec<Ignored>) = (notes.count, notes.first);

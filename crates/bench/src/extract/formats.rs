@@ -12,17 +12,17 @@ mod torchtitan;
 use memchr::memmem;
 
 use super::Format;
+use super::layout::{Slot, Trace};
 use super::row::{Field, Notes, Row};
 use super::summary::Summary;
 use super::text::{Commas, Number, number, plain_decimal, unit};
 
-pub(super) use megatron::{Known, Layout};
-
 /// What a parser fills.
-pub(super) struct Found<'a> {
+pub(super) struct Found<'a, 'l> {
     pub(super) row: &'a mut Row,
     pub(super) notes: &'a mut Notes,
     pub(super) summary: &'a mut Summary,
+    pub(super) trace: &'a mut Trace<'l>,
 }
 
 /// How one program's lines are found and read.
@@ -33,14 +33,14 @@ pub(super) struct Spec {
     /// Whether every value of a field is printed with as many decimals.
     pub(super) fixed_decimals: bool,
     /// Reads a line without colours. A line that is none of this format leaves the row empty.
-    pub(super) parse: fn(&[u8], &mut Found<'_>),
+    pub(super) parse: for<'l> fn(&'l [u8], &mut Found<'_, 'l>),
 }
 
 const fn spec(
     format: Format,
     needles: &'static [&'static str],
     fixed_decimals: bool,
-    parse: fn(&[u8], &mut Found<'_>),
+    parse: for<'l> fn(&'l [u8], &mut Found<'_, 'l>),
 ) -> Spec {
     Spec { format, needles, fixed_decimals, parse }
 }
@@ -82,22 +82,22 @@ pub(super) fn scaled(value: f64, printed: &[u8], per: f64) -> f64 {
 }
 
 /// GB of so many of a unit of bytes.
-fn in_gb(value: f64, bytes: f64) -> f64 {
+pub(super) fn in_gb(value: f64, bytes: f64) -> f64 {
     value * bytes / 1e9
 }
 
 /// Whether a number can be a step's: one that is so far off is of a broken line.
-fn is_step(step: u64) -> bool {
+pub(super) fn is_step(step: u64) -> bool {
     step < 1 << 40
 }
 
-fn decimals(text: &[u8], rest: &[u8]) -> u8 {
-    let printed = &text[..text.len() - rest.len()];
+/// How many decimals a number was printed with.
+pub(super) fn decimals(printed: &[u8]) -> u8 {
     let point = printed.iter().rposition(|byte| matches!(byte, b'.' | b','));
     point.map_or(0, |point| u8::try_from(printed.len() - point - 1).unwrap_or(u8::MAX))
 }
 
-impl Found<'_> {
+impl Found<'_, '_> {
     /// Reads a value into a field, divided by how many of the program's units are one of the field's, and gives the text behind it. A value
     /// that is none is counted and left out.
     fn take<'t>(
@@ -110,6 +110,7 @@ impl Found<'_> {
     ) -> Option<&'t [u8]> {
         match number(text, commas) {
             Number::Value(value, rest) if ends_number(rest) => {
+                self.trace.number(text, Slot::Value(field, per, commas));
                 self.set(field, name, scaled(value, &text[..text.len() - rest.len()], per), text);
                 self.ends_line(field, text, rest);
                 Some(rest)
@@ -136,6 +137,7 @@ impl Found<'_> {
             Number::Value(value, rest) => match unit(rest) {
                 Some((bytes, behind)) => {
                     let bytes = if bytes == 1e9 { gb } else { bytes };
+                    self.trace.number(text, Slot::Memory(field, bytes));
                     self.set(field, name, in_gb(value, bytes), text);
                     Some(behind)
                 }
@@ -160,15 +162,24 @@ impl Found<'_> {
     fn ends_line(&mut self, field: Field, text: &[u8], rest: &[u8]) {
         // A comma may be the point of a decimal, or part thousands.
         if matches!(rest.trim_ascii_end(), b"" | b",") {
-            self.row.last = Some((field, decimals(text, rest)));
+            self.row.last = Some((field, decimals(&text[..text.len() - rest.len()])));
         }
     }
 
-    /// Sets the number of the step.
-    fn step(&mut self, step: u64) {
+    /// Sets the number of the step, with which a text begins.
+    fn step(&mut self, step: u64, text: &[u8]) {
         if is_step(step) {
+            self.trace.number(text, Slot::Step);
             self.row.step = Some(step);
+        } else {
+            self.trace.unusual();
         }
+    }
+
+    /// Sets the number of the last step, which a text begins with, or that much more.
+    fn last_step(&mut self, last: u64, more: u64, text: &[u8]) {
+        self.trace.number(text, Slot::LastStep(more));
+        self.summary.max_steps = last.checked_add(more);
     }
 }
 

@@ -40,6 +40,11 @@ pub(super) enum Field {
 impl Field {
     pub(super) const COUNT: usize = Field::TokensOfStep as usize + 1;
 
+    /// The field's bit in a set of fields.
+    pub(super) const fn bit(self) -> u32 {
+        1 << self as u32
+    }
+
     /// Whether zero and less are impossible.
     fn is_positive(self) -> bool {
         !matches!(
@@ -62,6 +67,8 @@ pub(super) struct Row {
     /// The rank that wrote the line.
     pub(super) rank: Option<u32>,
     values: [f64; Field::COUNT],
+    /// A bit for each field that has a value.
+    present: u32,
     /// A bit for each field that was printed and is no finite number.
     not_finite: u32,
     /// The field whose value ends the line with nothing behind it, and its decimals: the value may be cut.
@@ -70,14 +77,22 @@ pub(super) struct Row {
 
 impl Default for Row {
     fn default() -> Row {
-        Row { step: None, rank: None, values: [f64::NAN; Field::COUNT], not_finite: 0, last: None }
+        Row {
+            step: None,
+            rank: None,
+            values: [f64::NAN; Field::COUNT],
+            present: 0,
+            not_finite: 0,
+            last: None,
+        }
     }
 }
 
 impl Row {
     /// What was kept of a row.
     pub(super) fn of_values(values: [f64; Field::COUNT], not_finite: u32) -> Row {
-        Row { values, not_finite, ..Row::default() }
+        let bits = values.iter().enumerate().map(|(place, value)| u32::from(!value.is_nan()) << place);
+        Row { values, present: bits.fold(0, |present, bit| present | bit), not_finite, ..Row::default() }
     }
 
     pub(super) fn get(&self, field: Field) -> Option<f64> {
@@ -86,11 +101,11 @@ impl Row {
 
     /// Whether the field was printed as NaN or infinite.
     pub(super) fn is_not_finite(&self, field: Field) -> bool {
-        self.not_finite & 1 << field as u32 != 0
+        self.not_finite & field.bit() != 0
     }
 
     pub(super) fn set_not_finite(&mut self, field: Field) {
-        self.not_finite |= 1 << field as u32;
+        self.not_finite |= field.bit();
     }
 
     /// Sets a finite value; says why it cannot be one of this field.
@@ -102,6 +117,7 @@ impl Row {
             return Err("negative");
         }
         self.values[field as usize] = value;
+        self.present |= field.bit();
         Ok(())
     }
 
@@ -117,20 +133,19 @@ impl Row {
 
     /// A bit for each field that has a value, or was printed as one that is not finite.
     pub(super) fn fields(&self) -> u32 {
-        let known = self.values.iter().enumerate().map(|(place, value)| u32::from(!value.is_nan()) << place);
-        known.fold(self.not_finite, |fields, bit| fields | bit)
+        self.present | self.not_finite
     }
 
     /// Whether the row has a figure of speed.
     pub(super) fn is_timed(&self) -> bool {
-        [Field::Seconds, Field::Tokens, Field::TokensPerGpu, Field::Samples]
-            .into_iter()
-            .any(|field| self.get(field).is_some())
+        const SPEED: u32 =
+            Field::Seconds.bit() | Field::Tokens.bit() | Field::TokensPerGpu.bit() | Field::Samples.bit();
+        self.present & SPEED != 0
     }
 
     /// Whether the row says anything.
     pub(super) fn is_empty(&self) -> bool {
-        self.values.iter().all(|value| value.is_nan()) && self.not_finite == 0
+        self.fields() == 0
     }
 }
 

@@ -6,12 +6,13 @@ use std::io::{self, Read};
 use aho_corasick::packed;
 use memchr::{memchr_iter, memchr2, memrchr, memrchr2};
 
-use super::formats::{Found, Known, Layout, SPECS};
+use super::formats::{Found, SPECS};
+use super::layout::{Known, Layout, Trace};
 use super::row::{Notes, Row};
 use super::settings::{NEEDLES, Settings};
 use super::steps::Steps;
 use super::summary::Summary;
-use super::text::{rank, without_colours};
+use super::text::{rank, timestamp, without_colours};
 use super::{Format, Options};
 
 /// Bytes that are read at once.
@@ -19,7 +20,7 @@ const CHUNK: usize = 1 << 20;
 /// A line that is longer is read in pieces.
 const LONGEST_LINE: usize = 16 << 20;
 /// Bytes of a line that are searched for a rank.
-const PREFIX: usize = 160;
+pub(super) const PREFIX: usize = 160;
 
 /// What was found in a log so far.
 pub(super) struct Collected {
@@ -30,15 +31,51 @@ pub(super) struct Collected {
     pub(super) settings: Settings,
     /// GPUs by what ranks say of themselves (`rank-7/8`).
     pub(super) world: Option<u64>,
-    /// The beginning of the last line about a step, which has the time of day; by format.
-    pub(super) last_prefix: [Vec<u8>; SPECS.len()],
+    /// The last line about a step, or the beginning of it, which has the time of day; by format.
+    pub(super) last_line: [LastLine; SPECS.len()],
     pub(super) lines: u64,
     pub(super) bytes: u64,
     /// Where compressed logs end in the middle, and what the decoder says.
     pub(super) cut: Vec<String>,
 }
 
+/// A line, or the beginning of one.
+#[derive(Default)]
+pub(super) struct LastLine {
+    text: Vec<u8>,
+    has_colours: bool,
+}
+
+impl LastLine {
+    fn set(&mut self, line: &[u8], has_colours: bool) {
+        self.text.clear();
+        // Colours may be all that there is for long.
+        let length = if has_colours { line.len() } else { line.len().min(PREFIX) };
+        self.text.extend_from_slice(&line[..length]);
+        self.has_colours = has_colours;
+    }
+
+    /// The time of day that it begins with.
+    pub(super) fn timestamp(&self) -> Option<String> {
+        let mut buffer = Vec::new();
+        timestamp(if self.has_colours { without_colours(&self.text, &mut buffer) } else { &self.text })
+    }
+}
+
 impl Collected {
+    fn count_lines(&mut self, text: &[u8]) {
+        self.lines += memchr_iter(b'\n', text).count() as u64;
+    }
+
+    /// Adds a line that was read by its layout.
+    fn known_line(&mut self, format: usize, known: &Known, row: &Row, options: &Options) {
+        let summary = &mut self.summaries[format];
+        summary.max_steps = known.last_step.or(summary.max_steps);
+        summary.vendor_lines += known.vendor_lines;
+        self.world = known.world.map(u64::from).max(self.world);
+        self.steps[format].add(row, self.lines + 1, options.ranks);
+    }
+
     pub(super) fn append(&mut self, other: Collected, options: &Options) {
         for (mine, other) in self.steps.iter_mut().zip(other.steps) {
             mine.append(other, options.ranks);
@@ -49,8 +86,8 @@ impl Collected {
         for (mine, other) in self.notes.iter_mut().zip(other.notes) {
             mine.append(other);
         }
-        for (mine, other) in self.last_prefix.iter_mut().zip(other.last_prefix) {
-            if !other.is_empty() {
+        for (mine, other) in self.last_line.iter_mut().zip(other.last_line) {
+            if !other.text.is_empty() {
                 *mine = other;
             }
         }
@@ -67,10 +104,48 @@ pub(super) struct Scanner<'o> {
     options: &'o Options,
     searcher: Searcher,
     pub(super) collected: Collected,
-    /// That of the last line of the first format which was searched for its fields.
-    layout: Option<Layout>,
+    layouts: Layouts,
     /// Reused for lines with colours.
     buffer: Vec<u8>,
+}
+
+/// The layouts of the last lines about steps that were searched for their fields.
+#[derive(Default)]
+struct Layouts {
+    known: Vec<Layout>,
+    /// The one that gives way to the next.
+    oldest: usize,
+    /// Lines whose layout was not known since one's was.
+    misses: u32,
+}
+
+impl Layouts {
+    /// A program has one or two, and for each of those one more where a number has lost its point.
+    const MOST: usize = 4;
+    /// After so many misses in a row, only one line of so many is learned from: none is like another.
+    const HOPELESS: u32 = 32;
+
+    /// Reads the line at the beginning of a text, and says which layout it has.
+    fn read(&mut self, text: &[u8], row: &mut Row) -> Option<(&Layout, Known)> {
+        let found = self.known.iter().find_map(|layout| Some((layout, layout.read(text, row)?)))?;
+        self.misses = 0;
+        Some(found)
+    }
+
+    /// Whether to learn from a line whose layout is not known.
+    fn learns(&mut self) -> bool {
+        self.misses = self.misses.saturating_add(1);
+        self.misses < Layouts::HOPELESS || self.misses.is_multiple_of(Layouts::HOPELESS)
+    }
+
+    fn add(&mut self, layout: Layout) {
+        if self.known.len() < Layouts::MOST {
+            self.known.push(layout);
+        } else {
+            self.known[self.oldest] = layout;
+            self.oldest = (self.oldest + 1) % Layouts::MOST;
+        }
+    }
 }
 
 /// Which formats, as bits in the order of [`SPECS`], a text of the set belongs to; the settings are one more bit.
@@ -127,12 +202,13 @@ impl<'o> Scanner<'o> {
             notes: Default::default(),
             settings: Settings::default(),
             world: None,
-            last_prefix: Default::default(),
+            last_line: Default::default(),
             lines: 0,
             bytes: 0,
             cut: Vec::new(),
         };
-        Scanner { options, searcher: Searcher::new(options), collected, layout: None, buffer: Vec::new() }
+        let (searcher, layouts) = (Searcher::new(options), Layouts::default());
+        Scanner { options, searcher, collected, layouts, buffer: Vec::new() }
     }
 
     /// Reads a log to its end.
@@ -182,97 +258,90 @@ impl<'o> Scanner<'o> {
     fn text(&mut self, text: &[u8]) {
         // The beginning of a line, and how far lines have been counted.
         let (mut from, mut counted) = (0, 0);
+        let mut found = None;
+        let mut row = Row::default();
         loop {
-            if let Some(known) = self.layout.as_ref().and_then(|layout| layout.read(&text[from..])) {
-                self.count_lines(&text[counted..from]);
-                counted = from;
+            if let Some((Layout { format, has_colours, .. }, known)) =
+                self.layouts.read(&text[from..], &mut row)
+            {
+                let collected = &mut self.collected;
+                collected.count_lines(&text[counted..from]);
+                collected.known_line(*format, &known, &row, self.options);
                 let line_end = from + known.end;
-                self.known_line(&text[from..line_end], known);
+                collected.last_line[*format].set(&text[from..line_end], *has_colours);
+                collected.lines += u64::from(text.get(line_end) == Some(&b'\n'));
                 from = text.len().min(line_end + 1);
+                counted = from;
+                found = None;
                 continue;
             }
-            let Some((mut bits, start, end)) = self.searcher.find(text, from) else { break };
+            let Some((mut bits, start, end)) = found.or_else(|| self.searcher.find(text, from)) else {
+                break;
+            };
             // A carriage return ends a line, too: programs write progress bars over themselves.
             let line_start = memrchr2(b'\n', b'\r', &text[from..start]).map_or(from, |at| from + at + 1);
-            // No other format is tried before the first one, so that what else is in the line need not be known to try that one.
-            let tried = bits & 1;
-            if tried != 0 && line_start > from && self.layout.is_some() {
+            if line_start > from && !self.layouts.known.is_empty() {
                 from = line_start;
+                found = Some((bits, start, end));
                 continue;
             }
-            self.count_lines(&text[counted..line_start]);
+            self.collected.count_lines(&text[counted..line_start]);
             counted = line_start;
             let line_end = memchr2(b'\n', b'\r', &text[end..]).map_or(text.len(), |at| end + at);
-            let line = &text[line_start..line_end];
-            if tried == 0 || !self.line(line, start - line_start, tried) {
-                let mut next = end;
-                while let Some((more, _, end)) = self.searcher.find(&text[..line_end], next) {
-                    bits |= more;
-                    next = end;
-                }
-                self.line(line, start - line_start, bits & !tried);
+            let mut next = end;
+            while let Some((more, _, end)) = self.searcher.find(&text[..line_end], next) {
+                bits |= more;
+                next = end;
             }
+            self.line(&text[line_start..line_end], start - line_start, bits);
             from = text.len().min(line_end + 1);
+            found = None;
         }
-        self.count_lines(&text[counted..]);
+        self.collected.count_lines(&text[counted..]);
     }
 
-    fn count_lines(&mut self, text: &[u8]) {
-        self.collected.lines += memchr_iter(b'\n', text).count() as u64;
-    }
-
-    /// Adds a line of the first format that was read by its layout.
-    fn known_line(&mut self, line: &[u8], known: Known) {
-        let Some(layout) = &self.layout else { return };
-        let summary = &mut self.collected.summaries[0];
-        summary.max_steps = Some(known.last_step);
-        summary.vendor_lines += layout.vendor_lines;
-        let first = layout.may_have_rank.then(|| self.searcher.find(line, 0)).flatten();
-        self.row(0, line, first.map(|(_, start, _)| start), known.row);
-    }
-
-    /// Adds what a line without colours says of a step, in the format of that place. `first` is where its first text of the set was before
-    /// colours were removed, if it may have a rank.
-    fn row(&mut self, place: usize, line: &[u8], first: Option<usize>, mut row: Row) {
-        let collected = &mut self.collected;
-        let prefix = |length: usize| &line[..line.len().min(length).min(PREFIX)];
-        if let Some((rank, world)) = first.and_then(|first| rank(prefix(first.max(16)))) {
-            row.rank = Some(rank);
-            collected.world = world.map(u64::from).max(collected.world);
-        }
-        collected.last_prefix[place].clear();
-        collected.last_prefix[place].extend_from_slice(prefix(PREFIX));
-        collected.steps[place].add(row, collected.lines + 1, self.options.ranks);
-    }
-
-    /// Looks at a line with a text of the set in it. Whether it is one about a step.
-    fn line(&mut self, line: &[u8], first: usize, bits: u16) -> bool {
+    /// Looks at a line with texts of the set in it, the first of which is there.
+    fn line(&mut self, line: &[u8], first: usize, bits: u16) {
         let number = self.collected.lines + 1;
         let mut buffer = std::mem::take(&mut self.buffer);
         let clean = without_colours(line, &mut buffer);
+        let first = if clean.len() == line.len() {
+            first
+        } else {
+            self.searcher.find(clean, 0).map_or(0, |(_, start, _)| start)
+        };
         let mut is_row = false;
+        // Whether any such line is none of the formats that were tried.
+        let mut is_only_of = true;
         for (place, spec) in SPECS.iter().enumerate().filter(|(place, _)| bits & 1 << place != 0) {
             let collected = &mut self.collected;
-            let notes = &mut collected.notes[place];
+            let (notes, summary) = (&mut collected.notes[place], &mut collected.summaries[place]);
             notes.line = number;
-            let ignored = notes.count;
-            let mut row = Row::default();
-            (spec.parse)(
-                clean,
-                &mut Found { row: &mut row, notes, summary: &mut collected.summaries[place] },
-            );
+            let before = (notes.count, summary.vendor_lines);
+            let (mut row, mut trace) = (Row::default(), Trace::new(clean));
+            (spec.parse)(clean, &mut Found { row: &mut row, notes, summary, trace: &mut trace });
+            let is_whole = notes.count == before.0;
             if row.is_empty() {
+                is_only_of &= is_whole && trace.is_empty();
                 continue;
             }
             is_row = true;
-            let is_whole = notes.count == ignored && row.last.is_none() && clean.len() == line.len();
-            if place == 0
+            let prefix = clean.len().min(first.max(16)).min(PREFIX);
+            let named = rank(&clean[..prefix]);
+            trace.rank(named.as_ref(), first.min(prefix));
+            row.rank = named.map(|named| named.rank);
+            let world = named.and_then(|named| named.world);
+            collected.world = world.map(u64::from).max(collected.world);
+            if is_only_of
                 && is_whole
-                && let Some(layout) = Layout::of(clean)
+                && self.layouts.learns()
+                && let Some(layout) = Layout::of(line, place, &row, &trace, summary.vendor_lines - before.1)
             {
-                self.layout = Some(layout);
+                self.layouts.add(layout);
             }
-            self.row(place, clean, Some(first), row);
+            let collected = &mut self.collected;
+            collected.last_line[place].set(clean, false);
+            collected.steps[place].add(&row, number, self.options.ranks);
             // The first format that reads a line has it.
             break;
         }
@@ -280,7 +349,6 @@ impl<'o> Scanner<'o> {
             self.collected.settings.read(clean, number);
         }
         self.buffer = buffer;
-        is_row
     }
 }
 

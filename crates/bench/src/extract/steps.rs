@@ -1,5 +1,6 @@
 //! From lines to steps: one row for each step, whichever ranks wrote lines about it and however often.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use super::RankRule;
@@ -37,7 +38,7 @@ const SAME_LOSS: f64 = 1e-6;
 
 impl Steps {
     /// Adds a line's row.
-    pub(super) fn add(&mut self, row: Row, line: u64, rule: RankRule) {
+    pub(super) fn add(&mut self, row: &Row, line: u64, rule: RankRule) {
         let timed = row.is_timed();
         self.lines += 1;
         self.timed += u64::from(timed);
@@ -51,10 +52,10 @@ impl Steps {
         // Nearly every line is about the step behind the last one.
         let place = if number >= next { Err(self.rows.len()) } else { self.rows.find(number) };
         let known = place.ok().map(|place| self.rows.step(place));
-        let is_other = known.as_ref().is_some_and(|step| step.row.is_timed() && !same_loss(&step.row, &row));
+        let is_other = known.as_ref().is_some_and(|step| step.row.is_timed() && !same_loss(&step.row, row));
         let attempt =
             if timed { self.attempt(number, row.rank, is_other, line) } else { self.attempts.max(1) };
-        let new = Step { number, row, merged: 1, attempt, line };
+        let new = Step { number, row: Cow::Borrowed(row), merged: 1, attempt, line };
         match (place, known) {
             (Ok(place), Some(mut step)) if step.attempt >= attempt => {
                 if timed && step.row.is_timed() {
@@ -188,7 +189,7 @@ fn same_loss(one: &Row, other: &Row) -> bool {
     losses.is_none_or(|(one, other)| (one - other).abs() <= SAME_LOSS * one.abs().max(other.abs()))
 }
 
-impl Step {
+impl Step<'_> {
     /// Merges what another rank says of the same step. Memory is that of the fullest GPU under either rule.
     fn merge(&mut self, other: &Row, rule: RankRule) {
         // What counts by the slowest rank, and by the mean of ranks.
@@ -217,7 +218,7 @@ impl Step {
                 RankRule::Mean => average,
             };
             if other.is_not_finite(field) {
-                self.row.set_not_finite(field);
+                self.row.to_mut().set_not_finite(field);
             }
             let Some(new) = other.get(field) else { continue };
             let value = match self.row.get(field) {
@@ -230,7 +231,7 @@ impl Step {
                 },
             };
             // It was valid in its row.
-            let _ = self.row.set(field, value);
+            let _ = self.row.to_mut().set(field, value);
         }
         self.merged = self.merged.saturating_add(1);
     }

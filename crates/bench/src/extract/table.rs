@@ -1,13 +1,15 @@
 //! The steps of a log, each in as few bytes as its values need: a log may have millions.
 
+use std::borrow::Cow;
+
 use super::column::Column;
 use super::row::{Field, Row};
 
 /// One step.
 #[derive(Debug, Clone)]
-pub(super) struct Step {
+pub(super) struct Step<'r> {
     pub(super) number: u64,
-    pub(super) row: Row,
+    pub(super) row: Cow<'r, Row>,
     /// Lines that were merged into the row, for the mean.
     pub(super) merged: u32,
     pub(super) attempt: u32,
@@ -71,7 +73,7 @@ impl Table {
 
     /// Whether some row may have the field, as a value or as one that is not finite.
     pub(super) fn may_have(&self, field: Field) -> bool {
-        self.fields & 1 << field as u32 != 0
+        self.fields & field.bit() != 0
     }
 
     pub(super) fn get(&self, place: usize, field: Field) -> Option<f64> {
@@ -86,8 +88,7 @@ impl Table {
 
     /// Whether the field was printed as NaN or infinite in some row.
     pub(super) fn has_not_finite(&self, field: Field) -> bool {
-        self.may_have(field)
-            && (0..self.len()).any(|place| self.not_finite.get(place) & 1 << field as u32 != 0)
+        self.may_have(field) && (0..self.len()).any(|place| self.not_finite.get(place) & field.bit() != 0)
     }
 
     /// Rows whose line ends in a value.
@@ -96,21 +97,21 @@ impl Table {
         (0..rows).filter_map(|place| Some((place, self.endings.get(place)?)))
     }
 
-    pub(super) fn step(&self, place: usize) -> Step {
+    pub(super) fn step(&self, place: usize) -> Step<'static> {
         let values = std::array::from_fn(|field| f64::from_bits(self.values[field].get(place)));
         let mut row = Row::of_values(values, self.not_finite.get(place));
         let ending = self.endings.get(place);
         row.last = ending.map(|ending| (ending.field, ending.decimals));
         Step {
             number: self.numbers[place],
-            row,
+            row: Cow::Owned(row),
             merged: self.merged.get(place),
             attempt: self.attempts.get(place),
             line: ending.map_or(0, |ending| ending.line),
         }
     }
 
-    pub(super) fn insert(&mut self, place: usize, step: &Step) {
+    pub(super) fn insert(&mut self, place: usize, step: &Step<'_>) {
         let rows = self.len();
         self.fields |= step.row.fields();
         for field in bits(self.fields) {
@@ -124,7 +125,7 @@ impl Table {
     }
 
     /// Puts a step in the place of one with the same number.
-    pub(super) fn set(&mut self, place: usize, step: &Step) {
+    pub(super) fn set(&mut self, place: usize, step: &Step<'_>) {
         let rows = self.len();
         self.fields |= step.row.fields();
         for field in bits(self.fields) {
@@ -139,7 +140,7 @@ impl Table {
     /// Gives a row a value that is valid for it, or takes it away.
     pub(super) fn set_value(&mut self, place: usize, field: Field, value: Option<f64>) {
         let rows = self.len();
-        self.fields |= 1 << field as u32;
+        self.fields |= field.bit();
         self.values[field as usize].set(place, value.unwrap_or(f64::NAN).to_bits(), rows);
     }
 
@@ -164,7 +165,7 @@ impl Table {
     }
 }
 
-impl Step {
+impl Step<'_> {
     fn ending(&self) -> Option<Ending> {
         self.row.last.map(|(field, decimals)| Ending { line: self.line, field, decimals })
     }

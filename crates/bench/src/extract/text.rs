@@ -9,37 +9,54 @@ use memchr::{memchr, memchr3_iter, memmem};
 ///
 /// Sequences that lost their escape byte, as in logs that were copied from a page (`[32m`), are removed as well.
 pub(super) fn without_colours<'a>(line: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
-    static RESET: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(b"[0m"));
-    let bare = RESET.find(line).is_some();
-    if !bare && memchr(0x1b, line).is_none() {
+    let shown = Shown::of(line);
+    if !shown.bare && memchr(0x1b, line).is_none() {
         return line;
     }
     buffer.clear();
-    let mut rest = line;
-    while let Some((&byte, after)) = rest.split_first() {
-        let sequence = match (byte, after.first()) {
-            (0x1b, Some(b'[')) => Some(&after[1..]),
-            (0x1b, Some(_)) => {
-                rest = &after[1..];
-                continue;
-            }
-            (0x1b, None) => break,
-            (b'[', _) if bare => Some(after).filter(|after| is_colour(after)),
-            _ => None,
-        };
-        match sequence {
-            Some(sequence) => {
-                // Parameters and intermediates, then one final byte.
-                let end = sequence.iter().position(|byte| (0x40..=0x7e).contains(byte));
-                rest = end.map_or(&[], |end| &sequence[end + 1..]);
-            }
-            None => {
-                buffer.push(byte);
-                rest = after;
-            }
+    buffer.extend(shown.map(|at| line[at]));
+    buffer
+}
+
+/// Where the bytes of a line are that are no escape sequences.
+pub(super) struct Shown<'t> {
+    line: &'t [u8],
+    at: usize,
+    /// Whether there are sequences without their escape byte.
+    bare: bool,
+}
+
+impl<'t> Shown<'t> {
+    pub(super) fn of(line: &'t [u8]) -> Shown<'t> {
+        static RESET: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(b"[0m"));
+        Shown { line, at: 0, bare: RESET.find(line).is_some() }
+    }
+}
+
+impl Iterator for Shown<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        loop {
+            let at = self.at;
+            let (&byte, after) = self.line.get(at..)?.split_first()?;
+            let parameters = match (byte, after.first()) {
+                (0x1b, Some(b'[')) => Some(2),
+                (0x1b, _) => {
+                    self.at += 2;
+                    continue;
+                }
+                (b'[', _) if self.bare && is_colour(after) => Some(1),
+                _ => None,
+            };
+            self.at += 1;
+            let Some(parameters) = parameters else { return Some(at) };
+            // Parameters and intermediates, then one final byte.
+            let sequence = &self.line[at + parameters..];
+            let end = sequence.iter().position(|byte| (0x40..=0x7e).contains(byte));
+            self.at = end.map_or(self.line.len(), |end| at + parameters + end + 1);
         }
     }
-    buffer
 }
 
 /// Whether this is what follows the bracket of a colour: digits and semicolons, and `m`.
@@ -129,7 +146,7 @@ pub(super) struct Decimal<'t> {
 
 impl<'t> Decimal<'t> {
     /// The longest one that a text begins with.
-    #[inline]
+    #[inline(always)]
     pub(super) fn at_start_of(text: &'t [u8]) -> Option<Decimal<'t>> {
         let digit = |at: usize| text.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10);
         let mut digits = 0_u64;
@@ -183,10 +200,16 @@ impl<'t> Decimal<'t> {
             .filter(|value: &f64| value.is_finite())
     }
 
+    /// Whether there is neither a point nor an exponent.
+    #[inline]
+    pub(super) fn has_digits_alone(&self) -> bool {
+        self.mantissa == self.printed.len() && self.decimals == 0
+    }
+
     /// The value of digits alone, if they are few.
     #[inline]
     pub(super) fn whole(&self) -> Option<u64> {
-        (self.is_simple && self.mantissa == self.printed.len() && self.decimals == 0).then_some(self.digits)
+        (self.is_simple && self.has_digits_alone()).then_some(self.digits)
     }
 }
 
@@ -321,29 +344,62 @@ pub(super) fn unit(text: &[u8]) -> Option<(f64, &[u8])> {
         .map(|(name, bytes)| (bytes, &text[name.len()..]))
 }
 
-/// The rank that wrote a line, and the number of ranks where the line says so. Looks at what stands before the line's contents.
+/// The rank that wrote a line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rank<'t> {
+    pub(super) rank: u32,
+    /// The number of ranks, where the line says so.
+    pub(super) world: Option<u32>,
+    /// What begins with the rank's number.
+    pub(super) text: &'t [u8],
+    /// What begins with the number of ranks, where there is one.
+    pub(super) text_of_world: Option<&'t [u8]>,
+    /// Where these numbers end.
+    pub(super) end: usize,
+}
+
+const RANK_WORDS: [&[u8]; 4] = [b"rank", b"Rank", b"RANK", b"default"];
+
+/// What is between a word for a rank and its number.
+fn rank_separators(text: &[u8]) -> usize {
+    text.iter().take_while(|byte| matches!(byte, b' ' | b'-' | b':' | b'=' | b'_')).count()
+}
+
+/// The rank that wrote a line. Looks at what stands before the line's contents.
 ///
 /// `[rank-7/8]`, `[rank7]:`, `[Rank 7]`, `(RANK 7)`, `rank: 7`, `[default7]:` (torchrun), `7: ` (srun --label), `[1,7]<stdout>:` (mpirun).
-pub(super) fn rank(prefix: &[u8]) -> Option<(u32, Option<u32>)> {
+pub(super) fn rank(prefix: &[u8]) -> Option<Rank<'_>> {
     let small = |value: u64| u32::try_from(value).ok();
+    let alone = |text, rank, rest: &[u8]| {
+        Some(Rank {
+            rank: small(rank)?,
+            world: None,
+            text,
+            text_of_world: None,
+            end: prefix.len() - rest.len(),
+        })
+    };
     for at in memchr3_iter(b'r', b'R', b'd', prefix) {
-        let word = [&b"rank"[..], b"Rank", b"RANK", b"default"]
-            .into_iter()
-            .find(|word| prefix[at..].starts_with(word));
-        let Some(word) = word else { continue };
+        let Some(word) = RANK_WORDS.into_iter().find(|word| prefix[at..].starts_with(word)) else { continue };
         // `default` is a word of other texts, too.
-        if *word == b"default"[..] && !prefix[..at].ends_with(b"[") {
+        if word == b"default" && !prefix[..at].ends_with(b"[") {
             continue;
         }
         let after = &prefix[at + word.len()..];
-        let separators =
-            after.iter().take_while(|byte| matches!(byte, b' ' | b'-' | b':' | b'=' | b'_')).count();
+        let separators = rank_separators(after);
         if separators > 2 {
             continue;
         }
-        let Some((rank, rest)) = whole(&after[separators..]) else { continue };
-        let world = rest.strip_prefix(b"/").and_then(whole).and_then(|(world, _)| small(world));
-        return Some((small(rank)?, world));
+        let text = &after[separators..];
+        let Some((rank, rest)) = whole(text) else { continue };
+        let mut found = alone(text, rank, rest)?;
+        if let Some(behind) = rest.strip_prefix(b"/")
+            && let Some((world, rest)) = whole(behind)
+        {
+            let end = prefix.len() - rest.len();
+            found = Rank { world: small(world), text_of_world: Some(behind), end, ..found };
+        }
+        return Some(found);
     }
     let start = prefix.trim_ascii_start();
     if let Some((rank, rest)) = whole(start)
@@ -351,24 +407,31 @@ pub(super) fn rank(prefix: &[u8]) -> Option<(u32, Option<u32>)> {
         // A time of day has digits there.
         && !rest.get(1).is_some_and(u8::is_ascii_digit)
     {
-        return Some((small(rank)?, None));
+        return alone(start, rank, rest);
     }
     if let Some(after) = start.strip_prefix(b"[1,")
         && let Some((rank, rest)) = whole(after)
         && rest.starts_with(b"]<")
     {
-        return Some((small(rank)?, None));
+        return alone(after, rank, rest);
     }
     None
 }
 
-/// Whether [`rank`] may find one in a line, or in another that differs from it in its numbers alone.
+/// Whether [`rank`] may find one in a line, or in another that differs from it in its numbers and the spaces before them alone.
 pub(super) fn may_have_rank(line: &[u8]) -> bool {
+    let begins_with_number = |text: &[u8]| text.trim_ascii_start().first().is_some_and(u8::is_ascii_digit);
+    let is_named = |word: &&[u8]| {
+        memmem::find_iter(line, word).any(|at| {
+            let after = &line[at + word.len()..];
+            begins_with_number(&after[rank_separators(after)..])
+        })
+    };
     let start = line.trim_ascii_start();
-    let start_of_mpi = start.strip_prefix(b"[").and_then(Decimal::at_start_of);
-    [&b"rank"[..], b"Rank", b"RANK", b"default"].iter().any(|word| memmem::find(line, word).is_some())
-        || start.first().is_some_and(u8::is_ascii_digit)
-        || start_of_mpi.is_some_and(|number| start.get(1 + number.printed.len()) == Some(&b','))
+    let is_label = Decimal::at_start_of(start)
+        .map(|number| &start[number.printed.len()..])
+        .is_some_and(|rest| rest.starts_with(b":") && !rest.get(1).is_some_and(u8::is_ascii_digit));
+    RANK_WORDS.iter().any(is_named) || is_label || start.strip_prefix(b"[1,").is_some_and(begins_with_number)
 }
 
 /// The first date and time of day in a text, as ISO 8601: `2025-12-02T09:12:08`, with the fraction and the offset that it has.
@@ -516,7 +579,14 @@ mod tests {
             ("default: 8 workers", None),
             ("rank 99999999999", None),
         ] {
-            assert_eq!(rank(prefix.as_bytes()), expected, "{prefix}");
+            let found = rank(prefix.as_bytes());
+            assert_eq!(found.map(|found| (found.rank, found.world)), expected, "{prefix}");
+            if let Some(found) = found {
+                assert!(may_have_rank(prefix.as_bytes()), "{prefix}");
+                let last = found.world.unwrap_or(found.rank).to_string();
+                assert!(prefix[..found.end].ends_with(&last), "{prefix}");
+                assert!(found.text.starts_with(found.rank.to_string().as_bytes()), "{prefix}");
+            }
         }
     }
 

@@ -30,17 +30,14 @@ pub(crate) const LINES: [&str; 10] = [
          Version 2.7.0a0+7c8ec84\nnumber parameters: 8.030 billion\n",
 ];
 
-/// The same log, of which no line is read as the line before it was: those have no colours.
+/// The same log, of which no line is read as a line before it was: each has colours of its own.
 fn coloured(log: &[u8]) -> Vec<u8> {
     let mut coloured = Vec::new();
-    for line in log.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
-        let text = line.strip_suffix(b"\n").or_else(|| line.strip_suffix(b"\r")).unwrap_or(line);
-        coloured.extend_from_slice(text);
-        // A sequence that was cut would go on in this one.
-        if !text.is_empty() && !text.contains(&0x1b) {
-            coloured.extend_from_slice(b"\x1b[m");
+    for (count, line) in log.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')).enumerate() {
+        if !matches!(line, [b'\n' | b'\r']) {
+            coloured.extend_from_slice(format!("\x1b[1;{count}m").as_bytes());
         }
-        coloured.extend_from_slice(&line[text.len()..]);
+        coloured.extend_from_slice(line);
     }
     coloured
 }
@@ -74,9 +71,7 @@ pub(crate) fn same_line_by_line(log: &[u8], options: &Options) {
 pub(crate) fn log(bytes: &[u8]) {
     for format in std::iter::once(None).chain(Format::all().map(Some)) {
         let options = Options { format, ..Options::default() };
-        if format.is_none_or(|format| format == Format::Megatron) {
-            same_line_by_line(bytes, &options);
-        }
+        same_line_by_line(bytes, &options);
         let Ok(extraction) = extract::from_reader(bytes, &options) else { continue };
         let record = extraction.record;
         assert!(

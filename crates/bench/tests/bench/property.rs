@@ -1,6 +1,6 @@
 //! The fuzz target's properties on a stable toolchain.
 
-use bench::extract::{Options, RankRule};
+use bench::extract::{Format, Options, RankRule};
 use proptest::prelude::*;
 
 use crate::any_log;
@@ -25,8 +25,9 @@ fn number() -> impl Strategy<Value = String> {
 }
 
 /// What is before the line about a step, with its rank.
-const PREFIXES: [fn(u8) -> String; 7] = [
+const PREFIXES: [fn(u8) -> String; 8] = [
     |_| " ".to_owned(),
+    |_| String::new(),
     |rank| format!(" [2026-03-02 10:00:{rank:02}] "),
     |rank| format!("[20260302 10:00:00][rank-{rank}/8][INFO ] : "),
     |rank| format!("{rank}: "),
@@ -35,42 +36,59 @@ const PREFIXES: [fn(u8) -> String; 7] = [
     |rank| format!("seconds {rank}m "),
 ];
 
-/// Labels of a line in their order.
-const LABELS: [&str; 2] = [
-    "| consumed samples: # | elapsed time per iteration (ms): # | throughput per GPU (TFLOP/s/GPU): # | learning rate: # | global batch \
-     size:    # | lm loss: # | loss scale: # | grad norm: # | number of nan iterations:   0 |",
-    "| consumed samples: # | elapsed time per iteration (ms): #/# | hip mem usage/free/total/usage_ratio: #GB/#GB/#GiB/60.09% | tokens per \
-     GPU (tokens/s/GPU): #/# | lm loss: # |",
+/// Lines about steps as programs print them, with `@` for the number of the step and `#` for others.
+const LINES: [&str; 14] = [
+    "iteration @/ 100 | consumed samples: # | elapsed time per iteration (ms): # | throughput per GPU (TFLOP/s/GPU): # | learning rate: # | \
+     global batch size:    # | lm loss: # | loss scale: # | grad norm: # | number of nan iterations:   0 |",
+    "iteration @/ 100 | consumed samples: # | elapsed time per iteration (ms): #/# | hip mem usage/free/total/usage_ratio: \
+     #GB/#GB/#GiB/60.09% | tokens per GPU (tokens/s/GPU): #/# | lm loss: # |",
+    "\x1b[32miteration @/ 100\x1b[0m | elapsed time per iteration (ms): \x1b[1m#\x1b[0m/# | lm loss: \x1b[31m#\x1b[0m |",
+    "Training epoch 0, iteration @/99 | lr: # | global_batch_size: # | global_step: @ | peak_memory_usage: # | reduced_train_loss: # | \
+     train_step_timing in s: # | consumed_samples: #",
+    "Epoch 0: :  47%|####7     | @/15 [06:19<07:13, reduced_train_loss=#, global_step=#, train_step_timing in s=#]",
+    "\x1b[31mstep: @  \x1b[32mloss:  #  grad_norm:  #  memory: #GiB(62.50%)  tps: #  tflops: #  mfu: 30.00%\x1b[0m",
+    "completed step: @, seconds: #, TFLOP/s/device: #, Tokens/s/device: #, total_weights: #, loss: #",
+    "epoch=0/micro_step=#/global_step=@, RunningAvgSamplesPerSec=#, CurrSamplesPerSec=#, MemAllocated=#GB, MaxMemAllocated=#GB",
+    "[INFO] step=@, skipped=0, lr=[#], mom=[(#, #)] CurrSamplesPerSec=#",
+    "{'loss': #, 'grad_norm': '#', 'learning_rate': #, 'epoch': #, 'step': @}",
+    " 13%|#         | @/378 [17:05<1:52:03, #s/it]{'loss': #, 'learning_rate': #}",
+    "step @/10 | loss # (+#z)| norm # (#z)| lr # | # ms | #% bf16 MFU | # tok/s",
+    "[step @/100] train_loss=# lr=# grad_norm: # step_time=#s # tok/s",
+    "iter @: loss #, time #ms, mfu #%",
 ];
 
 prop_compose! {
     /// Lines about steps, one or several for each, most of them alike.
     fn alike()(
         prefix in 0..PREFIXES.len(),
-        labels in 0..LABELS.len(),
+        kinds in (0..LINES.len(), 0..LINES.len()),
         lines in proptest::collection::vec(
-            (0..4_u64, 0..3_u8, proptest::collection::vec(number(), 9), 0..30_u8, any::<u16>(), any::<u8>()), 1..12),
+            (0..4_u64, 0..3_u8, proptest::collection::vec(number(), 11), 0..32_u8, any::<u16>(), any::<u8>()), 1..14),
     ) -> Vec<u8> {
         let mut log = Vec::new();
         let mut step = 1;
         for (count, (by, rank, numbers, damage, at, byte)) in lines.into_iter().enumerate() {
             // No step is so far off as that of a broken line.
             step += if damage == 9 { 1 << 40 } else { by };
-            let mut line = format!("{}iteration {step:8}/ 100 {}", PREFIXES[prefix](rank), LABELS[labels]);
+            let of_kind = LINES[if damage.is_multiple_of(5) { kinds.1 } else { kinds.0 }];
+            let mut line = format!("{}{}", PREFIXES[prefix](rank), of_kind.replace('@', &format!("{step:4}")));
             for number in numbers {
-                // The first line is whole, so that there is one to be like.
-                line = line.replacen('#', if count == 0 { "7.5" } else { &number }, 1);
+                // The first lines are whole, so that there are some to be like.
+                line = line.replacen('#', if count < 2 { "7.5" } else { &number }, 1);
             }
             match damage {
-                0 => line = line.replacen("lm loss", "loss", 1),
+                0 => line = line.replacen("loss", "lm loss", 1),
                 1 => line = line.replacen("iteration ", "iteration 3/ 100 | iteration ", 1),
                 2 => line = line.replacen(": ", ":   ", 3),
-                3 => line = line.replacen("lm", "\x1b[31mlm\x1b[0m", 1),
+                3 => line = line.replacen('l', "\x1b[31ml\x1b[0m", 1),
                 4 => line = line.replacen('[', "[[0m", 1),
                 5 => line.push('\r'),
                 6 => line += "\nsequence_length ........ 4096",
                 7 => line.insert_str(0, "(after 1 iterations) memory (MB) | allocated: 18598.75 | "),
                 8 => line = line.replacen("100", "10000000000000000000000", 1),
+                16 => line = line.replacen('7', "\x1b[m7", 2),
+                17 => line = line.replacen(' ', " -", 2),
+                18 => line = line.replacen(": ", ": -", 2),
                 _ => {}
             }
             let mut line = line.into_bytes();
@@ -94,12 +112,14 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
 
     #[test]
     fn lines_that_are_alike_say_what_each_says(log in alike(), mean in any::<bool>()) {
         let ranks = if mean { RankRule::Mean } else { RankRule::Slowest };
-        any_log::same_line_by_line(&log, &Options { ranks, ..Options::default() });
+        for format in std::iter::once(None).chain(Format::all().map(Some)) {
+            any_log::same_line_by_line(&log, &Options { format, ranks, ..Options::default() });
+        }
     }
 }
 

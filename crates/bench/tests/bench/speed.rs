@@ -10,7 +10,7 @@ use bench::extract::{self, Options};
 /// bandwidth is spent on a copy of it.
 struct Made {
     template: Vec<u8>,
-    /// Where the numbers of steps are in the template.
+    /// Where the numbers of steps are in the template, if its lines have them.
     numbers: Vec<usize>,
     next_step: u64,
     at: usize,
@@ -71,10 +71,89 @@ fn maxtext(count: usize) -> String {
     )
 }
 
+fn nemo(count: usize) -> String {
+    format!(
+        "Training epoch 0, iteration        1/8000000 | lr: {:.3e} | global_batch_size: 128 | global_step: {count} | peak_memory_usage: \
+         70833405952 | memory_allocated: 44271689728 | reduced_train_loss: {:.2} | train_step_timing in s: {:.2} | consumed_samples: {}\n",
+        1.5e-4 - 1e-9 * count as f64,
+        2.0 + 1e4 / (1e3 + count as f64) + noise(count, 1009) / 1e4,
+        12.0 + noise(count, 211) / 100.0,
+        128 * (count + 1),
+    )
+}
+
+fn torchtitan(count: usize) -> String {
+    format!(
+        "[rank0]:[titan] 2026-03-02 10:{:02}:{:02},{:03} - root - INFO - \x1b[31mstep:        1  \x1b[32mloss: {:7.4}  \x1b[38;2;180;60;\
+         0mgrad_norm: {:7.4}  \x1b[38;2;54;234;195mmemory: {:5.2}GiB({:.2}%)  \x1b[34mtps: {},{:03}  \x1b[36mtflops: {:.2}  \
+         \x1b[35mmfu: {:.2}%\x1b[39m\n",
+        count / 60 % 60,
+        count % 60,
+        count * 7 % 1000,
+        2.0 + 1e4 / (1e3 + count as f64) + noise(count, 1009) / 1e4,
+        0.3 + noise(count, 397) / 1e3,
+        50.0 + noise(count, 97) / 100.0,
+        62.0 + noise(count, 97) / 100.0,
+        6 + count % 3,
+        count * 7919 % 1000,
+        390.0 + noise(count, 211) / 10.0,
+        39.0 + noise(count, 211) / 100.0,
+    )
+}
+
+fn deepspeed(count: usize) -> String {
+    format!(
+        "[2026-03-02 10:{:02}:{:02},{:03}] [INFO] [timer.py:260:stop] epoch=0/micro_step={count}/global_step=       1, \
+         RunningAvgSamplesPerSec={}, CurrSamplesPerSec={}, MemAllocated={:.2}GB, MaxMemAllocated=19.52GB\n",
+        count / 60 % 60,
+        count % 60,
+        count * 7 % 1000,
+        58.7 + noise(count, 99_991) / 1e5,
+        61.3 + noise(count, 99_991) / 1e5,
+        6.0 + noise(count, 97) / 100.0,
+    )
+}
+
+fn hugging_face(count: usize) -> String {
+    format!(
+        "{{'loss': {:.4}, 'grad_norm': {}, 'learning_rate': {:e}, 'epoch': {:.2}}}\n",
+        2.0 + 1e4 / (1e3 + count as f64) + noise(count, 1009) / 1e4,
+        1.0 + noise(count, 99_991) / 1e5,
+        2e-5 - 1e-11 * (count + 1) as f64,
+        0.01 + count as f64 / 1e4,
+    )
+}
+
+fn llm_c(count: usize) -> String {
+    let sign = if count.is_multiple_of(3) { '-' } else { '+' };
+    format!(
+        "step        1/8000000 | loss {:.6} ({sign}{:.2}z)| norm {:.4} ({sign}{:.2}z)| lr {:.2e} | {:.2} ms | {:.1}% bf16 MFU | {} tok/s\n",
+        2.0 + 1e4 / (1e3 + count as f64) + noise(count, 1009) / 1e4,
+        noise(count, 301) / 100.0,
+        0.3 + noise(count, 397) / 1e3,
+        noise(count, 307) / 100.0,
+        1.5e-4 - 1e-9 * count as f64,
+        2570.0 + noise(count, 1009) / 100.0,
+        38.0 + noise(count, 29) / 10.0,
+        203_000 + count * 7919 % 997,
+    )
+}
+
+fn plain(count: usize) -> String {
+    format!(
+        "step        1 loss {:.4} lr {:.3e} grad_norm {:.3} time {:.3}s\n",
+        2.0 + 1e4 / (1e3 + count as f64) + noise(count, 1009) / 1e4,
+        1.5e-4 - 1e-9 * count as f64,
+        0.3 + noise(count, 397) / 1e3,
+        0.5 + noise(count, 211) / 1e3,
+    )
+}
+
 impl Made {
     fn new(row: Row, others: usize, bytes: u64) -> Made {
         let mut template = Vec::new();
         let mut numbers = Vec::new();
+        let mut rows = 0;
         while template.len() < 4 << 20 {
             for line in 0..others {
                 let text = format!(
@@ -87,8 +166,9 @@ impl Made {
                 );
                 template.extend_from_slice(text.as_bytes());
             }
-            let row = row(numbers.len());
-            numbers.push(template.len() + row.find("       1").expect("a number"));
+            let row = row(rows);
+            rows += 1;
+            numbers.extend(row.find("       1").map(|at| template.len() + at));
             template.extend_from_slice(row.as_bytes());
         }
         Made { template, numbers, next_step: 1, at: 0, left: bytes }
@@ -105,8 +185,11 @@ impl Read for Made {
         }
         if self.at == 0 {
             for place in &self.numbers {
-                let number = format!("{:DIGITS$}", self.next_step);
-                self.template[*place..*place + DIGITS].copy_from_slice(number.as_bytes());
+                let mut left = self.next_step;
+                for digit in self.template[*place..*place + DIGITS].iter_mut().rev() {
+                    *digit = if left == 0 { b' ' } else { b'0' + (left % 10) as u8 };
+                    left /= 10;
+                }
                 self.next_step += 1;
             }
             self.left = self.left.saturating_sub(self.template.len() as u64);
@@ -125,7 +208,7 @@ fn processor_time() -> Option<f64> {
 }
 
 #[test]
-#[ignore = "reads 10 GB; it is a measurement, and means something in release builds only"]
+#[ignore = "reads 24 GB; it is a measurement, and means something in release builds only"]
 fn speed_of_2_gb_logs() {
     let mut slow = Vec::new();
     for (what, row, others, least) in [
@@ -133,7 +216,13 @@ fn speed_of_2_gb_logs() {
         ("a step in 10 lines", megatron, 9, 500.0),
         ("only steps", megatron, 0, 500.0),
         ("only steps of Primus", primus, 0, 500.0),
-        ("only steps of MaxText", maxtext, 0, 100.0),
+        ("only steps of MaxText", maxtext, 0, 350.0),
+        ("only steps of NeMo", nemo, 0, 500.0),
+        ("only steps of torchtitan", torchtitan, 0, 500.0),
+        ("only steps of DeepSpeed", deepspeed, 0, 500.0),
+        ("only steps of Hugging Face's Trainer", hugging_face, 0, 300.0),
+        ("only steps of llm.c", llm_c, 0, 300.0),
+        ("only steps of no format", plain, 0, 150.0),
     ] {
         let log = Made::new(row, others, 2 << 30);
         let (start, computed) = (Instant::now(), processor_time());
@@ -147,7 +236,7 @@ fn speed_of_2_gb_logs() {
         println!(
             "{what}: {megabytes:.0} MB, {steps} steps, {seconds:.2} s of one core ({elapsed:.2} s elapsed), {rate:.0} MB/s"
         );
-        assert_eq!(extraction.matched as usize, extraction.record.step_times.len());
+        assert_eq!(extraction.ignored_count, 0, "{:?}", extraction.ignored);
         if rate < least {
             slow.push(what);
         }

@@ -8,13 +8,14 @@ use super::{Field, Found, after};
 
 const GIB: f64 = 1_073_741_824.0;
 
-pub(super) fn parse(line: &[u8], found: &mut Found<'_>) {
+pub(super) fn parse(line: &[u8], found: &mut Found<'_, '_>) {
     if let Some(value) = after(line, b"CurrSamplesPerSec=") {
-        let Some((step, _)) = after(line, b"global_step=").and_then(whole) else {
+        let text = after(line, b"global_step=").unwrap_or_default();
+        let Some((step, _)) = whole(text) else {
             found.notes.ignore(b"global_step", "no number", line);
             return;
         };
-        found.step(step);
+        found.step(step, text);
         found.take(Field::Samples, b"CurrSamplesPerSec", value, Commas::Decimal, 1.0);
         for (key, field) in
             [(&b" MemAllocated="[..], Field::Allocated), (b"MaxMemAllocated=", Field::PeakAllocated)]
@@ -27,7 +28,7 @@ pub(super) fn parse(line: &[u8], found: &mut Found<'_>) {
         && let Some((step, rest)) = whole(text)
         && rest.starts_with(b", skipped=")
     {
-        found.step(step);
+        found.step(step, text);
         if let Some(value) = after(rest, b"lr=[") {
             found.take(Field::LearningRate, b"lr", value, Commas::Decimal, 1.0);
         }

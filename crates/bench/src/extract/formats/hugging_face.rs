@@ -9,8 +9,12 @@ use memchr::memmem;
 use super::super::text::{Commas, Number, number, whole};
 use super::{Field, Found, after};
 
-pub(super) fn parse(line: &[u8], found: &mut Found<'_>) {
+pub(super) fn parse(line: &[u8], found: &mut Found<'_, '_>) {
     let bar = bar(line);
+    if memmem::find(line, b" [").is_some() && line.contains(&b'<') {
+        // Whether it is a bar is a question of its numbers.
+        found.trace.unusual();
+    }
     if let Some(bar) = bar
         // An evaluation has a bar of its own, of fewer steps.
         && found.summary.bar.is_none_or(|(done, total, _)| bar.total > total || bar.total == total && bar.done >= done)
@@ -62,9 +66,9 @@ pub(super) fn parse(line: &[u8], found: &mut Found<'_>) {
     }
     // The bracket ends the dictionary, so no value of it is cut.
     found.row.last = None;
-    let printed = value("step").and_then(whole).map(|(step, _)| step);
-    if let Some(step) = printed.or(bar.map(|bar| bar.done)) {
-        found.step(step);
+    let printed = value("step").and_then(|text| Some((whole(text)?.0, text)));
+    if let Some((step, text)) = printed.or(bar.map(|bar| (bar.done, line))) {
+        found.step(step, text);
     }
 }
 

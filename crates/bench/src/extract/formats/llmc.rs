@@ -6,16 +6,18 @@ use memchr::memmem;
 use super::super::text::{Commas, whole};
 use super::{Field, Found, number_before};
 
-pub(super) fn parse(line: &[u8], found: &mut Found<'_>) {
+pub(super) fn parse(line: &[u8], found: &mut Found<'_, '_>) {
     let Some(at) = memmem::rfind(line, b"step ") else { return };
-    let Some((step, rest)) = whole(&line[at + 5..]) else { return };
-    let Some((total, rest)) = rest.strip_prefix(b"/").and_then(whole) else { return };
+    let text = &line[at + 5..];
+    let Some((step, rest)) = whole(text) else { return };
+    let Some(text_of_total) = rest.strip_prefix(b"/") else { return };
+    let Some((total, rest)) = whole(text_of_total) else { return };
     let (Some(milliseconds), Some(tokens)) = (memmem::find(rest, b" ms"), memmem::find(rest, b" tok/s"))
     else {
         return;
     };
-    found.step(step);
-    found.summary.max_steps = Some(total);
+    found.step(step, text);
+    found.last_step(total, 0, text_of_total);
     for (key, field) in
         [(&b"loss "[..], Field::Loss), (b"norm ", Field::GradNorm), (b"lr ", Field::LearningRate)]
     {

@@ -3,13 +3,13 @@
 use super::super::text::{Commas, whole};
 use super::{Field, Found, after};
 
-pub(super) fn parse(line: &[u8], found: &mut Found<'_>) {
+pub(super) fn parse(line: &[u8], found: &mut Found<'_, '_>) {
     let Some(text) = after(line, b"completed step: ") else { return };
     let Some((step, rest)) = whole(text) else {
         found.notes.ignore(b"completed step", "no number", text);
         return;
     };
-    found.step(step);
+    found.step(step, text);
     let mut rest = rest;
     while let Some(colon) = rest.iter().position(|byte| *byte == b':') {
         let key = rest[..colon].trim_ascii_start();

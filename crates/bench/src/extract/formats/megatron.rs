@@ -3,16 +3,12 @@
 //! ` iteration  126/ 5000 | consumed samples: 16128 | elapsed time per iteration (ms): 13372.8 | … | lm loss: 6.5E-03 | grad norm: 0.061 |
 //! …`. Primus prints the current value and the average (`13372.8/13364.7`, `615.5 (avg 615.0)`): the current one is taken.
 
-mod layout;
-
 use std::sync::LazyLock;
 
 use memchr::memmem;
 
 use super::super::text::{Commas, whole};
-use super::{Field, Found, in_gb, is_step};
-
-pub(in crate::extract) use layout::{Known, Layout};
+use super::{Field, Found};
 
 /// `hip mem usage` is printed in 2³⁰ bytes and called GB.
 const GIB: f64 = 1_073_741_824.0;
@@ -21,35 +17,42 @@ static ITERATION: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::F
 static MEMORY: LazyLock<memmem::Finder<'static>> =
     LazyLock::new(|| memmem::Finder::new(b"iterations) memory (MB) |"));
 
-pub(super) fn parse(line: &[u8], found: &mut Found<'_>) {
+pub(super) fn parse(line: &[u8], found: &mut Found<'_, '_>) {
     if MEMORY.find(line).is_some() {
+        // A line of several ranks, perhaps, that is one of each.
+        found.trace.unusual();
         memory(line, found);
         return;
     }
     // `iteration`, then two numbers. A line that was cut may have the next one in it: the last one is whole.
     let mut starts = ITERATION.find_iter(line).filter_map(|at| iteration(&line[at + 10..]));
     let first = starts.next();
-    let Some((step, total, mut rest)) = first else {
+    let Some(mut last) = first else {
         // Without a number of the step, as in an excerpt.
         fields(line, found);
         return;
     };
-    found.step(step);
-    found.summary.max_steps = Some(total);
-    if let Some((step, total, behind)) = starts.last() {
-        found.notes.ignore(b"iteration", "cut by the line of another step", rest);
-        found.step(step);
-        found.summary.max_steps = Some(total);
-        rest = behind;
+    if let Some(another) = starts.last() {
+        found.notes.ignore(b"iteration", "cut by the line of another step", last.rest);
+        last = another;
     }
-    fields(rest, found);
+    found.step(last.step.0, last.step.1);
+    found.last_step(last.total.0, 0, last.total.1);
+    fields(last.rest, found);
 }
 
-/// `126/ 5000`, and what is behind.
-fn iteration(text: &[u8]) -> Option<(u64, u64, &[u8])> {
+/// `126/ 5000`: two numbers with the texts that they begin, and what is behind.
+struct Iteration<'t> {
+    step: (u64, &'t [u8]),
+    total: (u64, &'t [u8]),
+    rest: &'t [u8],
+}
+
+fn iteration(text: &[u8]) -> Option<Iteration<'_>> {
     let (step, rest) = whole(text)?;
-    let (total, rest) = whole(rest.trim_ascii_start().strip_prefix(b"/")?)?;
-    Some((step, total, rest))
+    let behind = rest.trim_ascii_start().strip_prefix(b"/")?;
+    let (total, rest) = whole(behind)?;
+    Some(Iteration { step: (step, text), total: (total, behind), rest })
 }
 
 /// A field of a line, with its name.
@@ -109,7 +112,7 @@ fn meaning(key: &[u8]) -> (Meaning, bool) {
     }
 }
 
-fn fields(text: &[u8], found: &mut Found<'_>) {
+fn fields(text: &[u8], found: &mut Found<'_, '_>) {
     for Part { key, value, end } in parts(text) {
         let (meaning, of_vendor) = meaning(key);
         found.summary.vendor_lines += u64::from(of_vendor);
@@ -136,7 +139,7 @@ fn fields(text: &[u8], found: &mut Found<'_>) {
 
 /// `(after 20 iterations) memory (MB) | allocated: 1570.77 | max allocated: 2589.1 | reserved: 2608.0 | max reserved: 2608.0`, in 2²⁰
 /// bytes. Several ranks may have written it into one line; each rank's peak is one of the run's.
-fn memory(line: &[u8], found: &mut Found<'_>) {
+fn memory(line: &[u8], found: &mut Found<'_, '_>) {
     const MIB_IN_GB: f64 = 1e9 / 1_048_576.0;
     let mut peaks = [
         (Field::Allocated, 0.0),
@@ -148,8 +151,10 @@ fn memory(line: &[u8], found: &mut Found<'_>) {
     starts.push(line.len());
     for bounds in starts.windows(2) {
         let part = &line[bounds[0]..bounds[1]];
-        if let Some((step, _)) = super::after(part, b"(after ").and_then(whole) {
-            found.step(step);
+        if let Some(text) = super::after(part, b"(after ")
+            && let Some((step, _)) = whole(text)
+        {
+            found.step(step, text);
         }
         let part = memmem::find(part, b"[Rank").map_or(part, |end| &part[..end]);
         for part in part.split(|byte| *byte == b'|').skip(1) {

@@ -8,7 +8,7 @@ use memchr::memmem;
 use super::super::text::{Commas, Number, number, whole};
 use super::{Field, Found, after, hugging_face};
 
-pub(super) fn parse(line: &[u8], found: &mut Found<'_>) {
+pub(super) fn parse(line: &[u8], found: &mut Found<'_, '_>) {
     if memmem::find(line, b"reduced_train_loss").is_none()
         && memmem::find(line, b"train_step_timing in s").is_none()
     {
@@ -23,16 +23,23 @@ pub(super) fn parse(line: &[u8], found: &mut Found<'_>) {
     };
     let text = &line[start..];
     if separator == b'|' {
-        if let Some((step, rest)) = after(text, b"iteration ").and_then(whole) {
-            found.step(step);
+        if let Some(iteration) = after(text, b"iteration ")
+            && let Some((step, rest)) = whole(iteration)
+        {
+            found.step(step, iteration);
             // The last iteration's number, which begins with 0.
-            if let Some((last, _)) = rest.strip_prefix(b"/").and_then(whole) {
-                found.summary.max_steps = last.checked_add(1);
+            if let Some(behind) = rest.strip_prefix(b"/")
+                && let Some((last, _)) = whole(behind)
+            {
+                found.last_step(last, 1, behind);
             }
         }
-    } else if let Some(bar) = hugging_face::bar(text) {
-        found.step(bar.done);
-        found.summary.max_steps = Some(bar.total);
+    } else {
+        found.trace.unusual();
+        if let Some(bar) = hugging_face::bar(text) {
+            found.step(bar.done, text);
+            found.summary.max_steps = Some(bar.total);
+        }
     }
     for part in text.split(|byte| *byte == separator) {
         let part = part.trim_ascii().trim_suffix_bracket();
@@ -72,13 +79,15 @@ pub(super) fn parse(line: &[u8], found: &mut Found<'_>) {
 }
 
 /// `49`, `5.000`; `1.23e+3` is rounded and no number of a step.
-fn global_step(value: &[u8], found: &mut Found<'_>) {
+fn global_step(value: &[u8], found: &mut Found<'_, '_>) {
     if let Number::Value(step, rest) = number(value, Commas::Decimal) {
         let exact = !value[..value.len() - rest.len()].iter().any(|byte| byte.eq_ignore_ascii_case(&b'e'));
         if exact && step.fract() == 0.0 && (0.0..1e12).contains(&step) {
-            found.step(step as u64);
+            found.step(step as u64, value);
+            return;
         }
     }
+    found.trace.unusual();
 }
 
 trait TrimBracket {

@@ -6,7 +6,7 @@
 use memchr::memchr_iter;
 
 use super::super::text::{Commas, Number, number, whole};
-use super::{Field, Found};
+use super::{Field, Found, Slot};
 
 /// Where a text is in a line. Dozens are searched for in each line, which is too short to prepare for each of them.
 fn places<'t>(line: &'t [u8], text: &'t [u8]) -> impl Iterator<Item = usize> + 't {
@@ -28,6 +28,9 @@ fn keyed<'t>(lower: &[u8], text: &'t [u8], key: &str) -> Option<(usize, &'t [u8]
     })
 }
 
+/// Bytes of a line about a step at most.
+const LONGEST: usize = 1000;
+
 /// Keys of a value, and how many of its units are one of the field's.
 const KEYS: &[(&[&str], Field, f64)] = &[
     (&["train_loss", "train loss", "training loss", "loss"], Field::Loss, 1.0),
@@ -45,9 +48,10 @@ const KEYS: &[(&[&str], Field, f64)] = &[
 /// Keys of a time whose unit is behind the value.
 const TIMES: [&str; 6] = ["step_time", "step time", "iter_time", "elapsed", "time", "dt"];
 
-pub(super) fn parse(line: &[u8], found: &mut Found<'_>) {
+pub(super) fn parse(line: &[u8], found: &mut Found<'_, '_>) {
     // A longer line is no line about a step.
-    if line.len() > 1000 {
+    found.trace.at_most(LONGEST);
+    if line.len() > LONGEST {
         return;
     }
     let lower = line.to_ascii_lowercase();
@@ -60,17 +64,22 @@ pub(super) fn parse(line: &[u8], found: &mut Found<'_>) {
     }
     let step =
         ["global_step", "step", "iteration", "iter"].into_iter().find_map(|key| keyed(&lower, line, key));
-    let Some((step, rest)) = step.and_then(|(_, value)| whole(value)) else { return };
-    // `step 3 of`, or `step 3/100`, or a delimiter.
-    if rest.first().is_some_and(|byte| byte.is_ascii_alphanumeric()) {
+    let Some((_, text)) = step else { return };
+    let Some((step, rest)) = whole(text) else { return };
+    // `step 3 of`, or `step 3/100`, or a delimiter, which a comma within digits is not.
+    if rest.first().is_some_and(|byte| byte.is_ascii_alphanumeric())
+        || matches!(rest, [b',', b'0'..=b'9', ..])
+    {
         return;
     }
     if !KEYS[0].0.iter().any(|key| keyed(&lower, line, key).is_some()) {
         return;
     }
-    found.step(step);
-    if let Some((total, _)) = rest.strip_prefix(b"/").and_then(whole) {
-        found.summary.max_steps = Some(total);
+    found.step(step, text);
+    if let Some(behind) = rest.strip_prefix(b"/")
+        && let Some((total, _)) = whole(behind)
+    {
+        found.last_step(total, 0, behind);
     }
     for (keys, field, per) in KEYS {
         let Some((key, value)) =
@@ -95,8 +104,11 @@ pub(super) fn parse(line: &[u8], found: &mut Found<'_>) {
 }
 
 /// A time with its unit behind it.
-fn timed(key: &str, value: &[u8], found: &mut Found<'_>) {
-    let Number::Value(time, rest) = number(value, Commas::Decimal) else { return };
+fn timed(key: &str, value: &[u8], found: &mut Found<'_, '_>) {
+    let Number::Value(time, rest) = number(value, Commas::Decimal) else {
+        found.trace.unusual();
+        return;
+    };
     let behind = rest.len();
     let rest = rest.trim_ascii_start();
     let letters = rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
@@ -109,14 +121,13 @@ fn timed(key: &str, value: &[u8], found: &mut Found<'_>) {
             return;
         }
     };
-    if let Err(why) = found.row.set(Field::Seconds, super::scaled(time, &value[..value.len() - behind], per))
-    {
-        found.notes.ignore(key.as_bytes(), why, value);
-    }
+    found.trace.number(value, Slot::Value(Field::Seconds, per, Commas::Decimal));
+    let time = super::scaled(time, &value[..value.len() - behind], per);
+    found.set(Field::Seconds, key.as_bytes(), time, value);
 }
 
 /// `12345 tok/s`.
-fn before_unit(line: &[u8], found: &mut Found<'_>) {
+fn before_unit(line: &[u8], found: &mut Found<'_, '_>) {
     for unit in [&b" tok/s"[..], b" tokens/s", b" tok/sec"] {
         let Some(end) = places(line, unit).next() else { continue };
         if let Some((_, value)) = super::number_before(line, end) {

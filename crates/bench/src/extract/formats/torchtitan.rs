@@ -5,7 +5,7 @@
 use super::super::text::{Commas, whole};
 use super::{Field, Found, after};
 
-pub(super) fn parse(line: &[u8], found: &mut Found<'_>) {
+pub(super) fn parse(line: &[u8], found: &mut Found<'_, '_>) {
     let Some(text) = after(line, b"step: ") else { return };
     // Other programs print tokens per second by the same letters.
     if memchr::memmem::find(text, b"loss:").is_none() {
@@ -15,7 +15,7 @@ pub(super) fn parse(line: &[u8], found: &mut Found<'_>) {
         found.notes.ignore(b"step", "no number", text);
         return;
     };
-    found.step(step);
+    found.step(step, text);
     for (key, field) in [
         (&b"loss:"[..], Field::Loss),
         (b"grad_norm:", Field::GradNorm),
