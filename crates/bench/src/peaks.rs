@@ -482,6 +482,38 @@ mod tests {
         }
     }
 
+    /// Clocks in GHz that vendors compute their peaks with, and operations of one unit in one clock with f16 products that accumulate in
+    /// f32, as documents of the architectures have them. Neither is in a data sheet's column of peaks.
+    #[rustfmt::skip]
+    const CLOCKS: &[(&str, f64, f64)] = &[
+        ("MI355X", 2.4, 4096.0), ("MI350X", 2.2, 4096.0), ("MI325X", 2.1, 2048.0), ("MI300X", 2.1, 2048.0),
+        ("MI300A", 2.1, 2048.0), ("MI250X (one die)", 1.7, 1024.0), ("MI250X (package of two dies)", 1.7, 1024.0),
+        ("MI250 (one die)", 1.7, 1024.0), ("MI250 (package of two dies)", 1.7, 1024.0), ("MI210", 1.7, 1024.0),
+        ("MI100", 1.502, 1024.0), ("RX 7900 XTX", 2.5, 512.0), ("Radeon PRO W7900", 2.495, 512.0),
+        ("RX 9070 XT", 2.97, 1024.0), ("B200", 1.855, 8192.0), ("H200 SXM", 1.83, 4096.0), ("H200 NVL", 1.545, 4096.0),
+        ("H100 SXM", 1.83, 4096.0), ("H100 PCIe", 1.62, 4096.0), ("H100 NVL", 1.545, 4096.0),
+        ("A100 SXM 80 GB", 1.41, 2048.0), ("A100 SXM 40 GB", 1.41, 2048.0), ("A100 PCIe 80 GB", 1.41, 2048.0),
+        ("A100 PCIe 40 GB", 1.41, 2048.0), ("A30", 1.44, 2048.0), ("A40", 1.74, 1024.0),
+        ("V100 SXM2 32 GB", 1.53, 1024.0), ("V100 SXM2 16 GB", 1.53, 1024.0), ("V100 PCIe 32 GB", 1.37, 1024.0),
+        ("V100 PCIe 16 GB", 1.37, 1024.0), ("L40S", 2.49, 1024.0), ("L4", 2.04, 1024.0), ("RTX 3090", 1.695, 512.0),
+        ("RTX 4090", 2.52, 512.0), ("RTX 5090", 2.407, 512.0),
+    ];
+
+    /// A figure with sparsity would be twice as high, and one of another product some other factor.
+    #[test]
+    fn dense_peaks_are_units_times_clock_times_operations() {
+        for peak in PEAKS {
+            let (_, clock, operations) = CLOCKS.iter().find(|row| row.0 == peak.product).expect(peak.product);
+            let computed = peak.compute_units as f64 * clock * operations / 1e3;
+            let stated = peak.tflops(Type::F16).expect("every row has one");
+            assert!((stated / computed - 1.0).abs() < 0.01, "{}: {stated}, {computed}", peak.product);
+            // Of f32, a lane does two, or four in pairs or matrix products, at a clock that may be up to a sixth higher.
+            let per_lane = peak.tflops(Type::F32).map(|stated| stated * 1e3 / (peak.cores as f64 * clock));
+            let known = |per_lane: f64| [2.0, 4.0].iter().any(|known| (per_lane / known - 1.0).abs() < 0.16);
+            assert!(per_lane.is_none_or(known), "{}: {per_lane:?} of f32", peak.product);
+        }
+    }
+
     #[test]
     fn names_of_other_products_find_none() {
         for name in [
