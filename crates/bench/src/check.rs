@@ -242,16 +242,15 @@ fn check_times(record: &Record, statistics: &Statistics, times: &Times, findings
 
 /// Slow steps at the beginning that are not left out. Less than a hundredth of the mean is not worth telling.
 fn check_warmup(record: &Record, statistics: &Statistics, findings: &mut Vec<Finding>) {
-    let valid: Vec<f64> =
-        record.step_times.iter().copied().filter(|seconds| statistics::is_time(*seconds)).collect();
-    if valid.len() != record.step_times.len() || valid.len() < 10 {
+    let times = &record.step_times;
+    if times.len() < 10 || !times.iter().all(|seconds| statistics::is_time(*seconds)) {
         return;
     }
-    let Some(steady) = statistics::steady_from(&valid).filter(|steady| *steady > statistics.warmup_steps)
+    let Some(steady) = statistics::steady_from(times).filter(|steady| *steady > statistics.warmup_steps)
     else {
         return;
     };
-    let Some(mean) = statistics::mean(&valid[steady..]) else { return };
+    let Some(mean) = statistics::mean(&times[steady..]) else { return };
     if statistics.mean / mean > 1.01 {
         let text = format!(
             "the mean of {} s leaves out {}; the times are steady after {steady}, and from there the mean is {} s",

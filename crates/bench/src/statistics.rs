@@ -15,6 +15,8 @@ mod student;
 pub use steady::{steady_from, warmup_until_steady};
 pub use student::quantile as student_quantile;
 
+use std::borrow::Cow;
+
 use crate::Record;
 
 /// Batches that the mean's interval is computed from.
@@ -95,7 +97,13 @@ impl Statistics {
         let valid = |seconds: &&f64| is_time(**seconds);
         let total: f64 = record.step_times.iter().filter(valid).sum();
         let steps = record.step_times.iter().filter(valid).count();
-        let measured: Vec<f64> = record.step_times.iter().skip(warmup).filter(valid).copied().collect();
+        let after = record.step_times.get(warmup..).unwrap_or_default();
+        // A log may have millions, nearly always without one to leave out.
+        let measured: Cow<'_, [f64]> = if steps == record.step_times.len() {
+            Cow::Borrowed(after)
+        } else {
+            Cow::Owned(after.iter().filter(valid).copied().collect())
+        };
         let mean = mean(&measured)?;
         let deviation = standard_deviation(&measured);
         let tokens = tokens_per_step(record);

@@ -37,6 +37,10 @@ impl<T: Copy + PartialEq> Column<T> {
         }
     }
 
+    pub(super) fn into_values(self, rows: usize) -> Vec<T> {
+        if self.values.is_empty() { vec![self.usual; rows] } else { self.values }
+    }
+
     pub(super) fn retain(&mut self, keep: &[bool]) {
         let mut keep = keep.iter();
         self.values.retain(|_| keep.next().is_some_and(|keep| *keep));

@@ -10,7 +10,7 @@ use super::summary::Summary;
 use super::{ExtractError, Extraction, Format, Ignored, Options, RankRule, Warmup};
 use crate::check::{self, figure, finding};
 use crate::record::{Finding, GpuInfo, Memory, ModelInfo, Parallelism, Platform, Record, TrainingConfig};
-use crate::statistics::{Statistics, mean, warmup_until_steady};
+use crate::statistics::{Statistics, warmup_until_steady};
 
 use super::formats::SPECS;
 
@@ -244,7 +244,11 @@ impl Run<'_> {
     fn memory(&self) -> Option<Memory> {
         let peak =
             |fields: [Field; 2]| fields.into_iter().flat_map(|field| self.values(field)).reduce(f64::max);
-        let average = |field| mean(&self.values(field).collect::<Vec<_>>());
+        let average = |field| {
+            let (count, sum) =
+                self.values(field).fold((0_u64, 0.0), |(count, sum), value| (count + 1, sum + value));
+            (count > 0).then(|| sum / count as f64)
+        };
         let memory = Memory {
             avg_memory_allocated_gb: average(Field::Allocated),
             peak_memory_allocated_gb: peak([Field::PeakAllocated, Field::Allocated]),
@@ -299,16 +303,16 @@ impl Run<'_> {
         let timed = self.values(Field::Seconds).next().is_some();
         if timed {
             self.steps.rows.retain(|rows, place| rows.get(place, Field::Seconds).is_some());
-            record.step_times = self.values(Field::Seconds).collect();
+            record.step_times = self.steps.rows.take(Field::Seconds);
         }
         for (field, series) in [
             (Field::Loss, &mut record.loss_values),
             (Field::LearningRate, &mut record.learning_rates),
             (Field::GradNorm, &mut record.grad_norms),
         ] {
-            let rows = &self.steps.rows;
+            let rows = &mut self.steps.rows;
             if rows.values(field).next().is_some() || rows.has_not_finite(field) {
-                *series = (0..rows.len()).map(|place| rows.get(place, field).unwrap_or(f64::NAN)).collect();
+                *series = rows.take(field);
             }
         }
     }

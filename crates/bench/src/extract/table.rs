@@ -39,11 +39,13 @@ pub(super) struct Table {
     fields: u32,
 }
 
+const NO_VALUES: Column<u64> = Column::new(f64::NAN.to_bits());
+
 impl Default for Table {
     fn default() -> Table {
         Table {
             numbers: Vec::new(),
-            values: [const { Column::new(f64::NAN.to_bits()) }; Field::COUNT],
+            values: [NO_VALUES; Field::COUNT],
             not_finite: Column::new(0),
             merged: Column::new(1),
             attempts: Column::new(1),
@@ -142,6 +144,13 @@ impl Table {
         let rows = self.len();
         self.fields |= field.bit();
         self.values[field as usize].set(place, value.unwrap_or(f64::NAN).to_bits(), rows);
+    }
+
+    /// Takes a field out of all rows. Where there is none, the value is NaN.
+    pub(super) fn take(&mut self, field: Field) -> Vec<f64> {
+        self.fields &= !field.bit();
+        let column = std::mem::replace(&mut self.values[field as usize], NO_VALUES);
+        column.into_values(self.len()).into_iter().map(f64::from_bits).collect()
     }
 
     /// Whether no field of a row has a value or was printed.
