@@ -35,6 +35,7 @@ mod finish;
 mod formats;
 mod input;
 mod layout;
+mod numbers;
 mod row;
 mod scan;
 mod settings;

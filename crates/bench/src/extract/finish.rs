@@ -523,8 +523,9 @@ impl Run<'_> {
         let gaps: u64 = steps
             .rows
             .numbers()
-            .windows(2)
-            .map(|pair| ((pair[1] - pair[0]) / interval).saturating_sub(1))
+            .intervals()
+            .into_iter()
+            .map(|(between, count)| (between / interval).saturating_sub(1) * count)
             .sum();
         // The first line of a log often is of step 1, and the next of the interval's multiple.
         if gaps > 0 && interval == 1 {
@@ -549,7 +550,7 @@ impl Run<'_> {
         let rows = &self.steps.rows;
         let consumed = || {
             let numbers = rows.numbers().iter().enumerate();
-            numbers.filter_map(|(place, number)| Some((*number, rows.get(place, Field::ConsumedSamples)?)))
+            numbers.filter_map(|(place, number)| Some((number, rows.get(place, Field::ConsumedSamples)?)))
         };
         let (Some((first, from)), Some((last, to))) = (consumed().next(), consumed().next_back()) else {
             return;

@@ -128,17 +128,9 @@ impl Steps {
     /// Steps that each row stands for: the usual difference of numbers. Two rows alone tell nothing.
     pub(super) fn interval(&self) -> u64 {
         let mut counts: HashMap<u64, u64> = HashMap::new();
-        // Nearly all are the same, one after the other.
-        let mut run = (0, 0);
-        for pair in self.rows.numbers().windows(2) {
-            let interval = pair[1] - pair[0];
-            if interval != run.0 {
-                *counts.entry(run.0).or_default() += run.1;
-                run = (interval, 0);
-            }
-            run.1 += 1;
+        for (interval, count) in self.rows.numbers().intervals() {
+            *counts.entry(interval).or_default() += count;
         }
-        *counts.entry(run.0).or_default() += run.1;
         let usual = counts.into_iter().max_by_key(|(interval, count)| (*count, std::cmp::Reverse(*interval)));
         usual.filter(|_| self.rows.len() > 2).map_or(1, |(interval, _)| interval.max(1))
     }
@@ -147,8 +139,8 @@ impl Steps {
     /// its steps are, too.
     pub(super) fn span(&self, place: usize, interval: u64) -> u64 {
         let numbers = self.rows.numbers();
-        let number = numbers[place];
-        let before = place.checked_sub(1).map_or(0, |before| numbers[before]);
+        let number = numbers.get(place);
+        let before = place.checked_sub(1).map_or(0, |before| numbers.get(before));
         (number - before).clamp(1, interval)
     }
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::column::Column;
+use super::numbers::Numbers;
 use super::row::{Field, Row};
 
 /// One step.
@@ -28,7 +29,7 @@ pub(super) struct Ending {
 /// Steps in the order of their numbers. Ranks, and lines of rows whose line ends in no value, are not kept.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
-    numbers: Vec<u64>,
+    numbers: Numbers,
     /// The bits of each field's values, which are NaN where there is none.
     values: [Column<u64>; Field::COUNT],
     not_finite: Column<u32>,
@@ -44,7 +45,7 @@ const NO_VALUES: Column<u64> = Column::new(f64::NAN.to_bits());
 impl Default for Table {
     fn default() -> Table {
         Table {
-            numbers: Vec::new(),
+            numbers: Numbers::default(),
             values: [NO_VALUES; Field::COUNT],
             not_finite: Column::new(0),
             merged: Column::new(1),
@@ -61,16 +62,16 @@ impl Table {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.numbers.is_empty()
+        self.numbers.len() == 0
     }
 
-    pub(super) fn numbers(&self) -> &[u64] {
+    pub(super) fn numbers(&self) -> &Numbers {
         &self.numbers
     }
 
     /// The place of a step, or where it belongs.
     pub(super) fn find(&self, number: u64) -> Result<usize, usize> {
-        self.numbers.binary_search(&number)
+        self.numbers.find(number)
     }
 
     /// Whether some row may have the field, as a value or as one that is not finite.
@@ -105,7 +106,7 @@ impl Table {
         let ending = self.endings.get(place);
         row.last = ending.map(|ending| (ending.field, ending.decimals));
         Step {
-            number: self.numbers[place],
+            number: self.numbers.get(place),
             row: Cow::Owned(row),
             merged: self.merged.get(place),
             attempt: self.attempts.get(place),
@@ -169,8 +170,7 @@ impl Table {
         self.merged.retain(&keep);
         self.attempts.retain(&keep);
         self.endings.retain(&keep);
-        let mut keep = keep.iter();
-        self.numbers.retain(|_| keep.next().is_some_and(|keep| *keep));
+        self.numbers.retain(&keep);
     }
 }
 
