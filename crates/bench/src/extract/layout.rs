@@ -5,8 +5,6 @@
 //! That holds because a parser finds its way by the texts of a line alone. Where it looks at what a number is, it says so ([`Trace`]), and
 //! no number with a point takes the place of one without.
 
-use std::ops::Range;
-
 use super::formats::scaled;
 use super::row::{Field, Row};
 use super::scan::PREFIX;
@@ -114,11 +112,9 @@ impl<'l> Trace<'l> {
 pub(super) struct Layout {
     /// The format's place in [`SPECS`](super::formats::SPECS).
     pub(super) format: usize,
-    /// The line with its colours.
-    line: Vec<u8>,
     numbers: Vec<Placed>,
-    /// Where the text behind the last number begins.
-    tail: usize,
+    /// The text behind the last number.
+    tail: Fixed,
     /// Whether the last number is a value that ends the line.
     ends_in_value: bool,
     /// Longer lines are for the parser.
@@ -131,13 +127,48 @@ pub(super) struct Layout {
 /// A number and what is before it.
 #[derive(Debug)]
 struct Placed {
-    before: Range<usize>,
+    before: Fixed,
     /// Whether there may be more spaces.
     is_padded: bool,
     may_have_sign: bool,
     /// Whether it is digits and nothing else.
     is_whole: bool,
     slot: Slot,
+}
+
+/// A text of a line, mostly a short one.
+#[derive(Debug)]
+struct Fixed {
+    text: Vec<u8>,
+    /// Its first bytes as a number, and which bits of such a number they are.
+    head: u128,
+    mask: u128,
+}
+
+impl Fixed {
+    const HEAD: usize = size_of::<u128>();
+
+    fn new(text: &[u8]) -> Fixed {
+        let length = text.len().min(Fixed::HEAD);
+        let (mut head, mut mask) = ([0; Fixed::HEAD], [0; Fixed::HEAD]);
+        head[..length].copy_from_slice(&text[..length]);
+        mask[..length].fill(0xff);
+        Fixed { text: text.to_vec(), head: u128::from_ne_bytes(head), mask: u128::from_ne_bytes(mask) }
+    }
+
+    /// What is behind the text, if the line goes on with it. To call the library's comparison for a few bytes takes longer than to compare
+    /// them.
+    #[inline]
+    fn strip_from<'t>(&self, line: &'t [u8]) -> Option<&'t [u8]> {
+        let Some(head) = line.first_chunk() else { return line.strip_prefix(&self.text[..]) };
+        if (u128::from_ne_bytes(*head) ^ self.head) & self.mask != 0 {
+            return None;
+        }
+        if let Some(more) = self.text.get(Fixed::HEAD..).filter(|more| !more.is_empty()) {
+            return line[Fixed::HEAD..].strip_prefix(more);
+        }
+        line.get(self.text.len()..)
+    }
 }
 
 /// What a line says.
@@ -174,15 +205,14 @@ impl Layout {
         }
         let mut layout = Layout {
             format,
-            line: line.to_vec(),
             numbers: Vec::new(),
-            tail: 0,
+            tail: Fixed::new(b""),
             ends_in_value: false,
             longest: trace.longest,
             vendor_lines,
             has_colours: clean.len() != line.len(),
         };
-        layout.place(clean, &slots)?;
+        layout.place(line, clean, &slots)?;
         if let Some((field, _)) = row.last {
             layout.ends_in_value =
                 layout.numbers.last().is_some_and(|number| number.slot.field() == Some(field));
@@ -194,8 +224,8 @@ impl Layout {
     }
 
     /// Finds all numbers, of which the slots are some.
-    fn place(&mut self, clean: &[u8], slots: &[(usize, Slot)]) -> Option<()> {
-        let line = &self.line;
+    fn place(&mut self, line: &[u8], clean: &[u8], slots: &[(usize, Slot)]) -> Option<()> {
+        let mut tail = 0;
         // Where each byte without colours is in the line.
         let shown: Vec<usize> = if self.has_colours { Shown::of(line).collect() } else { Vec::new() };
         let in_line = |at: usize| if self.has_colours { shown.get(at).copied() } else { Some(at) };
@@ -236,19 +266,20 @@ impl Layout {
             if !sign_is_there || is_value && has_sign && !may_have_sign {
                 return None;
             }
-            let spaces = line[self.tail..before].iter().rev().take_while(|byte| **byte == b' ').count();
+            let spaces = line[tail..before].iter().rev().take_while(|byte| **byte == b' ').count();
             // A rank is not far from its word.
             let is_padded = spaces > 0 && !matches!(slot, Slot::Rank | Slot::World);
             self.numbers.push(Placed {
-                before: self.tail..before - if is_padded { spaces - 1 } else { 0 },
+                before: Fixed::new(&line[tail..before - if is_padded { spaces - 1 } else { 0 }]),
                 is_padded,
                 may_have_sign,
                 is_whole,
                 slot,
             });
-            self.tail = end;
+            tail = end;
             at += length;
         }
+        self.tail = Fixed::new(&line[tail..]);
         // A number that is not where its parser took it to be.
         slots.next().is_none().then_some(())
     }
@@ -257,10 +288,10 @@ impl Layout {
     pub(super) fn read(&self, text: &[u8], row: &mut Row) -> Option<Known> {
         *row = Row::default();
         let (mut last_step, mut world) = (None, None);
-        let mut last = 0..0;
+        let mut last: &[u8] = &[];
         let mut rest = text;
         for Placed { before, is_padded, may_have_sign, is_whole, slot } in &self.numbers {
-            rest = rest.strip_prefix(&self.line[before.clone()])?;
+            rest = before.strip_from(rest)?;
             if *is_padded {
                 while let [b' ', behind @ ..] = rest {
                     rest = behind;
@@ -286,20 +317,19 @@ impl Layout {
                 }
                 Slot::Other => {}
             }
-            last = text.len() - rest.len()..text.len() - behind.len();
-            if matches!(slot, Slot::Rank | Slot::World) && last.end >= PREFIX {
+            if matches!(slot, Slot::Rank | Slot::World) && text.len() - behind.len() >= PREFIX {
                 return None;
             }
-            rest = behind;
+            (last, rest) = (printed, behind);
         }
-        rest = rest.strip_prefix(&self.line[self.tail..])?;
+        rest = self.tail.strip_from(rest)?;
         let end = text.len() - rest.len();
         if !matches!(rest.first(), None | Some(b'\n' | b'\r')) || end > self.longest {
             return None;
         }
         if self.ends_in_value {
             let field = self.numbers.last().and_then(|number| number.slot.field())?;
-            row.last = Some((field, super::formats::decimals(&text[last])));
+            row.last = Some((field, super::formats::decimals(last)));
         }
         Some(Known { last_step, world, vendor_lines: self.vendor_lines, end })
     }

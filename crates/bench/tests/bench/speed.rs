@@ -216,13 +216,13 @@ fn speed_of_2_gb_logs() {
         ("a step in 10 lines", megatron, 9, 500.0),
         ("only steps", megatron, 0, 500.0),
         ("only steps of Primus", primus, 0, 500.0),
-        ("only steps of MaxText", maxtext, 0, 350.0),
+        ("only steps of MaxText", maxtext, 0, 500.0),
         ("only steps of NeMo", nemo, 0, 500.0),
         ("only steps of torchtitan", torchtitan, 0, 500.0),
         ("only steps of DeepSpeed", deepspeed, 0, 500.0),
-        ("only steps of Hugging Face's Trainer", hugging_face, 0, 300.0),
-        ("only steps of llm.c", llm_c, 0, 300.0),
-        ("only steps of no format", plain, 0, 150.0),
+        ("only steps of Hugging Face's Trainer", hugging_face, 0, 500.0),
+        ("only steps of llm.c", llm_c, 0, 500.0),
+        ("only steps of no format", plain, 0, 350.0),
     ] {
         let log = Made::new(row, others, 2 << 30);
         let (start, computed) = (Instant::now(), processor_time());
