@@ -68,10 +68,12 @@ impl Collected {
     }
 
     /// Adds a line that was read by its layout.
-    fn known_line(&mut self, format: usize, known: &Known, row: &Row, options: &Options) {
+    fn known_line(&mut self, line: &[u8], layout: &Layout, known: &Known, row: &Row, options: &Options) {
+        let format = layout.format;
         let summary = &mut self.summaries[format];
         summary.max_steps = known.last_step.or(summary.max_steps);
-        summary.vendor_lines += known.vendor_lines;
+        summary.vendor_lines += layout.vendor_lines;
+        self.last_line[format].set(line, layout.has_colours);
         self.world = known.world.map(u64::from).max(self.world);
         self.steps[format].add(row, self.lines + 1, options.ranks);
     }
@@ -261,14 +263,11 @@ impl<'o> Scanner<'o> {
         let mut found = None;
         let mut row = Row::default();
         loop {
-            if let Some((Layout { format, has_colours, .. }, known)) =
-                self.layouts.read(&text[from..], &mut row)
-            {
+            if let Some((layout, known)) = self.layouts.read(&text[from..], &mut row) {
                 let collected = &mut self.collected;
                 collected.count_lines(&text[counted..from]);
-                collected.known_line(*format, &known, &row, self.options);
                 let line_end = from + known.end;
-                collected.last_line[*format].set(&text[from..line_end], *has_colours);
+                collected.known_line(&text[from..line_end], layout, &known, &row, self.options);
                 collected.lines += u64::from(text.get(line_end) == Some(&b'\n'));
                 from = text.len().min(line_end + 1);
                 counted = from;
@@ -335,11 +334,10 @@ impl<'o> Scanner<'o> {
             if is_only_of
                 && is_whole
                 && self.layouts.learns()
-                && let Some(layout) = Layout::of(line, place, &row, &trace, summary.vendor_lines - before.1)
+                && let Some(layout) = Layout::of(line, place, &row, trace, summary.vendor_lines - before.1)
             {
                 self.layouts.add(layout);
             }
-            let collected = &mut self.collected;
             collected.last_line[place].set(clean, false);
             collected.steps[place].add(&row, number, self.options.ranks);
             // The first format that reads a line has it.

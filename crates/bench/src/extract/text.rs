@@ -213,10 +213,15 @@ impl<'t> Decimal<'t> {
     }
 }
 
+/// The text without the sign that it may begin with.
+pub(super) fn without_sign(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text)
+}
+
 /// Reads a number. Spaces before it are skipped.
 pub(super) fn number(text: &[u8], commas: Commas) -> Number<'_> {
     let text = text.trim_ascii_start();
-    let unsigned = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
+    let unsigned = without_sign(text);
     if let Some(decimal) = Decimal::at_start_of(unsigned)
         && let rest = &unsigned[decimal.printed.len()..]
         // What is behind may be part of the number, or spoil it.
