@@ -103,6 +103,8 @@ trait Compiled: Body {
 }
 
 impl<B: Body> Compiled for B {
+    // Whoever calls one of the lowest level, rather than taking its address, must not get a copy of it.
+    #[inline(never)]
     unsafe fn baseline<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
         // SAFETY: the caller's promise.
         unsafe { B::run::<W>(wave, code) }

@@ -24,15 +24,16 @@ pub struct Stillness {
 fn digest(words: &[u32], seed: u64) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut sums = [seed, 1, 2, 3];
-    let mut chunks = words.chunks_exact(8);
-    for chunk in &mut chunks {
-        for (sum, pair) in sums.iter_mut().zip(chunk.chunks_exact(2)) {
-            let pair = u64::from(pair[0]) | u64::from(pair[1]) << 32;
-            *sum = (sum.rotate_left(23) ^ pair).wrapping_mul(FACTOR);
+    let (chunks, rest) = words.as_chunks::<8>();
+    for chunk in chunks {
+        // Adaptors of iterators are functions that may be compiled apart from this one, and then are called.
+        for i in 0..4 {
+            let pair = u64::from(chunk[2 * i]) | u64::from(chunk[2 * i + 1]) << 32;
+            sums[i] = (sums[i].rotate_left(23) ^ pair).wrapping_mul(FACTOR);
         }
     }
-    let rest = chunks.remainder().iter();
-    let sum = rest.fold(sums[0], |sum, word| (sum.rotate_left(23) ^ u64::from(*word)).wrapping_mul(FACTOR));
+    let sum =
+        rest.iter().fold(sums[0], |sum, word| (sum.rotate_left(23) ^ u64::from(*word)).wrapping_mul(FACTOR));
     sums[1..].iter().fold(sum, |sum, other| (sum.rotate_left(23) ^ other).wrapping_mul(FACTOR))
 }
 

@@ -1,4 +1,4 @@
-//! Exact arithmetic in any rounding mode, in integers.
+//! Exact arithmetic in any rounding mode, in integers: for what is rare. It is called, so that every handler does not have a copy.
 
 /// How a wave wants its arithmetic: one half of the MODE register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -117,6 +117,7 @@ impl Format {
     }
 
     /// `digits * 2^exponent`, rounded. The lowest digit stands for everything below it if that is not zero.
+    #[inline(never)]
     fn round(self, negative: bool, digits: u128, exponent: i32, env: Env) -> u64 {
         if digits == 0 {
             return self.signed(negative, 0);
@@ -178,6 +179,7 @@ impl Format {
     }
 
     /// `(a * b + c) * 2^power` in a format, rounded once.
+    #[inline(never)]
     pub fn fma_to(self, to: Format, [a, b, c]: [u64; 3], power: i32, env: Env) -> u64 {
         let moved = |nan| if to == self { nan } else { self.convert(nan, to, env) };
         if let Some(nan) = self.first_nan(&[a, b], env) {
@@ -242,6 +244,7 @@ impl Format {
     }
 
     /// `a + b`
+    #[inline(never)]
     pub fn add(self, a: u64, b: u64, env: Env) -> u64 {
         if let Some(nan) = self.first_nan(&[a, b], env) {
             return nan;
@@ -250,6 +253,7 @@ impl Format {
     }
 
     /// `a * b`
+    #[inline(never)]
     pub fn mul(self, a: u64, b: u64, env: Env) -> u64 {
         if let Some(nan) = self.first_nan(&[a, b], env) {
             return nan;
@@ -262,6 +266,7 @@ impl Format {
     }
 
     /// What is left of a number after taking the greatest integer that is not greater, at most the number before 1.
+    #[inline(never)]
     pub fn fract(self, a: u64, env: Env) -> u64 {
         let (negative, parts) = self.parts(a, env.flush_in);
         let Parts::Finite { digits, exponent } = parts else {
@@ -284,6 +289,7 @@ impl Format {
     }
 
     /// A number of this format in another one.
+    #[inline(never)]
     pub fn convert(self, bits: u64, to: Format, env: Env) -> u64 {
         let (negative, parts) = self.parts(bits, env.flush_in);
         match parts {
@@ -307,6 +313,7 @@ impl Format {
     }
 
     /// `a * 2^power`
+    #[inline(never)]
     pub fn scale(self, a: u64, power: i32, env: Env) -> u64 {
         if let Some(nan) = self.first_nan(&[a], env) {
             return nan;

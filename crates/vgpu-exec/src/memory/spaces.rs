@@ -4,6 +4,8 @@ use gpu_report::{AccessKind, Space};
 
 use super::lanes::{Bits, Registers, Survey, offset, register, uniform};
 use super::moves::Move;
+use super::table::{Global, Lds, Scratch};
+use crate::level::scalar_handler;
 use crate::{Code, Flow, Src, Wave};
 use crate::{PRIVATE_APERTURE, SHARED_APERTURE, WaveFault};
 
@@ -31,17 +33,21 @@ pub(super) unsafe fn global<M: Move, const L: usize>(wave: &mut Wave, code: &Cod
             Src::Vector(first) => register::<L>(wave, first),
             _ => [0; L],
         };
-        match (code.src[2], code.src[0]) {
-            (Src::Scalar(base), _) => {
-                let base = wave.scalar64(base).wrapping_add_signed(offset(code));
-                linear::<M, L>(wave, registers, base, &low, mask)
-            }
+        let base = match (code.src[2], code.src[0]) {
+            (Src::Scalar(base), _) => wave.scalar64(base),
             (_, Src::Vector(first)) => {
                 let high = register::<L>(wave, first + L as u32);
-                wide::<M, L>(wave, registers, &low, &high, offset(code), mask)
+                match uniform(&high, mask) {
+                    Some(high) => u64::from(high) << 32,
+                    None => {
+                        let addresses = Addresses { base: offset(code) as u64, low: &low, high: Some(&high) };
+                        return scattered::<M, L>(wave, registers, addresses, mask);
+                    }
+                }
             }
-            _ => linear::<M, L>(wave, registers, offset(code) as u64, &low, mask),
-        }
+            _ => 0,
+        };
+        linear::<M, L>(wave, registers, base.wrapping_add_signed(offset(code)), &low, mask)
     }
 }
 
@@ -65,7 +71,8 @@ pub(super) unsafe fn global_by_lane<M: Move, const L: usize>(wave: &mut Wave, co
     unsafe { linear::<M, L>(wave, Registers::of::<L>(code), base, &row, mask) }
 }
 
-/// FLAT instructions: the address says which memory it is in.
+/// FLAT instructions: the address says which memory it is in. Where it is the same one for all lanes, the instruction is as one for that
+/// memory alone, and its handler executes it.
 ///
 /// # Safety
 /// As for handlers.
@@ -76,67 +83,55 @@ pub(super) unsafe fn flat<M: Move, const L: usize>(wave: &mut Wave, code: &Code)
     if mask == 0 {
         return Flow::Next;
     }
-    let registers = Registers::of::<L>(code);
     const SHARED: u32 = (SHARED_APERTURE >> 32) as u32;
     const PRIVATE: u32 = (PRIVATE_APERTURE >> 32) as u32;
-    // SAFETY: operands were lowered for this wave's file.
+    // SAFETY: operands were lowered for this wave's file, and those for one memory are where those of FLAT are.
     unsafe {
-        let low = register::<L>(wave, first);
         let high = register::<L>(wave, first + L as u32);
         match uniform(&high, mask) {
-            Some(SHARED) => lds::<M, L>(wave, registers, &low, offset(code), mask),
-            Some(PRIVATE) => scratch::<M, L>(wave, registers, &low, offset(code), mask),
-            Some(_) => wide::<M, L>(wave, registers, &low, &high, offset(code), mask),
+            Some(SHARED) => scalar_handler::<Lds<M>>(L)(wave, code),
+            Some(PRIVATE) => scalar_handler::<Scratch<M>>(L)(wave, code),
+            Some(_) => scalar_handler::<Global<M>>(L)(wave, code),
             None => {
+                let low = register::<L>(wave, first);
                 let (mut shared, mut private) = (0u64, 0u64);
                 for lane in Bits(mask) {
                     shared |= u64::from(high[lane] == SHARED) << lane;
                     private |= u64::from(high[lane] == PRIVATE) << lane;
                 }
-                let rest = mask & !shared & !private;
-                if shared != 0 && lds::<M, L>(wave, registers, &low, offset(code), shared) == Flow::Fault {
-                    return Flow::Fault;
-                }
-                if private != 0
-                    && scratch::<M, L>(wave, registers, &low, offset(code), private) == Flow::Fault
-                {
-                    return Flow::Fault;
-                }
-                if rest != 0 {
-                    wide::<M, L>(wave, registers, &low, &high, offset(code), rest)
-                } else {
-                    Flow::Next
-                }
+                mixed::<M, L>(wave, code, &low, &high, [shared, private, mask & !shared & !private])
             }
         }
     }
 }
 
-/// Global memory at 64-bit addresses.
-#[inline(always)]
-unsafe fn wide<M: Move, const L: usize>(
+/// A FLAT instruction whose lanes are in several memories: masks of those in LDS, in scratch and in global memory.
+///
+/// # Safety
+/// As for handlers.
+#[cold]
+#[inline(never)]
+unsafe fn mixed<M: Move, const L: usize>(
     wave: &mut Wave,
-    registers: Registers,
+    code: &Code,
     low: &[u32; L],
     high: &[u32; L],
-    offset: i64,
-    mask: u64,
+    [shared, private, rest]: [u64; 3],
 ) -> Flow {
-    // SAFETY: the callers' promise about registers.
+    let (registers, offset) = (Registers::of::<L>(code), offset(code));
+    let row = crate::rows::map(*low, |address| address.wrapping_add(offset as u32));
+    let addresses = Addresses { base: offset as u64, low, high: Some(high) };
+    // SAFETY: the caller's promise.
     unsafe {
-        match uniform(high, mask) {
-            Some(high) => linear::<M, L>(
-                wave,
-                registers,
-                (u64::from(high) << 32).wrapping_add_signed(offset),
-                low,
-                mask,
-            ),
-            None => {
-                let addresses = Addresses { base: offset as u64, low, high: Some(high) };
-                scattered::<M, L>(wave, registers, addresses, mask)
-            }
+        if lds_lanes::<M, L>(wave, registers, &row, shared) == Flow::Fault
+            || scratch_lanes::<M, L>(wave, registers, low, offset, private) == Flow::Fault
+        {
+            return Flow::Fault;
         }
+        if rest == 0 {
+            return Flow::Next;
+        }
+        scattered::<M, L>(wave, registers, addresses, rest)
     }
 }
 

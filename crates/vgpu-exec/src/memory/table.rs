@@ -85,7 +85,8 @@ impl<B: Body, const BYTES: usize> Body for Through<B, BYTES> {
     unsafe fn run<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
         // SAFETY: the caller's promise.
         unsafe {
-            to_lds::through::<BYTES, L>(wave, code, AccessKind::Write, |wave, code| B::run::<L>(wave, code))
+            let run = scalar_handler::<B>(L);
+            to_lds::through::<BYTES, L>(wave, code, AccessKind::Write, |wave, code| run(wave, code))
         }
     }
 }
@@ -97,7 +98,10 @@ impl<B: Body> Body for OutOf<B> {
     #[inline(always)]
     unsafe fn run<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
         // SAFETY: the caller's promise.
-        unsafe { to_lds::through::<4, L>(wave, code, AccessKind::Read, |wave, code| B::run::<L>(wave, code)) }
+        unsafe {
+            let run = scalar_handler::<B>(L);
+            to_lds::through::<4, L>(wave, code, AccessKind::Read, |wave, code| run(wave, code))
+        }
     }
 }
 

@@ -93,7 +93,7 @@ ops! {
     ClassF16 [MODS, MASK = MaskTo::First] (_cx; a: B16, b: W16) -> Mask<S> {
         any_of(class_of(a.0, 1 << 15, 0x7c00, 0x200), b.0)
     }
-    ClassF64 [MODS, MASK = MaskTo::First] (_cx; a: B64, b: U) -> Mask<S> {{
+    ClassF64 [LONG, MODS, MASK = MaskTo::First] (_cx; a: B64, b: U) -> Mask<S> {{
         let (low, high) = a.0.split();
         let none = U::splat(0);
         let rest = high & 0x7fff_ffff;

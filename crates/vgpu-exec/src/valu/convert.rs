@@ -148,13 +148,13 @@ ops! {
         => rounded([a, _, _], _, env) { F16.integer(signed(a), env) }
     U16F16 [MODS] (_cx; a: H) -> W16<S> { W16(saturated(a.0, 0, 0xffff)) }
     I16F16 [MODS] (_cx; a: H) -> W16<S> { W16(saturated(a.0, -0x8000, 0x7fff)) }
-    NormI16F16 [MODS] (_cx; a: H) -> W16<S> { W16(normalized(a.0, -1.0, 32767.0)) }
-    NormU16F16 [MODS] (_cx; a: H) -> W16<S> { W16(normalized(a.0, 0.0, 65535.0)) }
+    NormI16F16 [LONG, MODS] (_cx; a: H) -> W16<S> { W16(normalized(a.0, -1.0, 32767.0)) }
+    NormU16F16 [LONG, MODS] (_cx; a: H) -> W16<S> { W16(normalized(a.0, 0.0, 65535.0)) }
     PkRtzF16F32 [MODS] (_cx; a: F, b: F) -> U<S> { a.bits().map(half) | b.bits().map(half) << 16 }
-    PkNormI16F32 [MODS] (_cx; a: F, b: F) -> U<S> { normalized(a, -1.0, 32767.0) | normalized(b, -1.0, 32767.0) << 16 }
-    PkNormU16F32 [MODS] (_cx; a: F, b: F) -> U<S> { normalized(a, 0.0, 65535.0) | normalized(b, 0.0, 65535.0) << 16 }
-    PkNormI16F16 [MODS] (_cx; a: H, b: H) -> U<S> { normalized(a.0, -1.0, 32767.0) | normalized(b.0, -1.0, 32767.0) << 16 }
-    PkNormU16F16 [MODS] (_cx; a: H, b: H) -> U<S> { normalized(a.0, 0.0, 65535.0) | normalized(b.0, 0.0, 65535.0) << 16 }
+    PkNormI16F32 [LONG, MODS] (_cx; a: F, b: F) -> U<S> { normalized(a, -1.0, 32767.0) | normalized(b, -1.0, 32767.0) << 16 }
+    PkNormU16F32 [LONG, MODS] (_cx; a: F, b: F) -> U<S> { normalized(a, 0.0, 65535.0) | normalized(b, 0.0, 65535.0) << 16 }
+    PkNormI16F16 [LONG, MODS] (_cx; a: H, b: H) -> U<S> { normalized(a.0, -1.0, 32767.0) | normalized(b.0, -1.0, 32767.0) << 16 }
+    PkNormU16F16 [LONG, MODS] (_cx; a: H, b: H) -> U<S> { normalized(a.0, 0.0, 65535.0) | normalized(b.0, 0.0, 65535.0) << 16 }
     PkI16F32 [MODS] (_cx; a: F, b: F) -> U<S> {
         (saturated(a, -0x8000, 0x7fff) & 0xffff) | saturated(b, -0x8000, 0x7fff) << 16
     }

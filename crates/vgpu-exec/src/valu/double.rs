@@ -193,11 +193,11 @@ fn division_sum<S: Simd>(cx: &Cx, a: D<S>, b: D<S>, c: D<S>, scale: Mask<S>) -> 
 }
 
 ops! {
-    Add [MODS, NAN, LOUD] (_cx; a: G, b: G) -> G<S> { a + b }
+    Add [OFTEN, MODS, NAN, LOUD] (_cx; a: G, b: G) -> G<S> { a + b }
         => rounded([a, b, _], _, env) { F64.add(a, b, env) }
-    Mul [MODS, NAN, LOUD] (_cx; a: G, b: G) -> G<S> { a * b }
+    Mul [OFTEN, MODS, NAN, LOUD] (_cx; a: G, b: G) -> G<S> { a * b }
         => rounded([a, b, _], _, env) { F64.mul(a, b, env) }
-    Fma [MODS, NAN, LOUD] (_cx; a: G, b: G, c: G) -> G<S> { a.fma(b, c) }
+    Fma [OFTEN, MODS, NAN, LOUD] (_cx; a: G, b: G, c: G) -> G<S> { a.fma(b, c) }
         => rounded([a, b, c], _, env) { F64.fma(a, b, c, env) }
     Min [MODS, KEEPS] (cx; a: G, b: G) -> G<S> { min_double(cx, a, b) }
     Max [MODS, KEEPS] (cx; a: G, b: G) -> G<S> { max_double(cx, a, b) }
@@ -218,7 +218,7 @@ ops! {
         D::from_array(crate::rows::from_fn(|i| ldexp(a[i], n[i]))).as_f64()
     }}
         => rounded([a, b, _], _, env) { F64.scale(a, b as i32, env) }
-    FrexpExp [MODS] (_cx; a: G) -> U<S> {{
+    FrexpExp [LONG, MODS] (_cx; a: G) -> U<S> {{
         let a = a.bits().array();
         U::from_array(crate::rows::from_fn(|i| frexp_exponent(a[i])))
     }}
@@ -227,7 +227,7 @@ ops! {
         let (a, b) = (a.bits().array(), b.array());
         D::from_array(crate::rows::from_fn(|i| trig_preop(a[i], b[i]))).as_f64()
     }}
-    DivScale [MODS, MASK = MaskTo::Second] (cx; a: G, b: G, c: G) -> (G<S>, Mask<S>) { scale_all(cx, a, b, c) }
+    DivScale [LONG, MODS, MASK = MaskTo::Second] (cx; a: G, b: G, c: G) -> (G<S>, Mask<S>) { scale_all(cx, a, b, c) }
     DivFmas [MODS, NAN] (cx; a: B64, b: B64, c: B64, m: Mask) -> G<S> { division_sum(cx, a.0, b.0, c.0, m) }
     DivFixup [MODS, KEEPS] (cx; a: B64, b: G, c: G) -> G<S> {{
         let (round, flush_out) = (cx.round_double(), cx.flush & 8 != 0);

@@ -162,6 +162,8 @@ pub(super) trait Op: 'static {
     const MASK: MaskTo = MaskTo::Nowhere;
     /// Whether it takes many of the host's instructions, so that a loop's own hardly count and are not worth more code.
     const LONG: bool = false;
+    /// Whether kernels are full of it, with modifiers, too: it then has a loop of its own for [plain](Code::plain) sources.
+    const OFTEN: bool = false;
 
     /// Applies it; f32 arithmetic rounds to nearest even.
     fn apply<S: Simd>(cx: &Cx, args: Self::Args<S>) -> Self::Ret<S>;
@@ -262,6 +264,8 @@ pub(super) trait Way {
     const MODS: bool;
     /// Whether its handlers are long, so that they should not have a loop of their own for waves with all lanes.
     const LONG: bool;
+    /// Whether the loop for waves with all lanes is there once more for [plain](Code::plain) sources.
+    const PLAIN_APART: bool;
 
     /// The sources, prepared.
     type Rows<S: Simd>;
@@ -321,6 +325,8 @@ pub(super) unsafe fn execute<Y: Way, S: Simd>(wave: &mut Wave, code: &Code) -> F
             by_chunks::<Y, S, false>(wave, code)
         } else if !(wave.is_full() && wave.mode as u8 == USUAL) {
             S::call::<ByChunks<Y>>(wave, code)
+        } else if !Y::PLAIN_APART {
+            by_pairs::<Y, S, false>(wave, code)
         } else if !code.plain {
             S::call::<ByPairs<Y>>(wave, code)
         } else {
@@ -500,6 +506,7 @@ impl<O: Op, const MODS: bool> Way for Lanes<O, MODS> {
     const MODS: bool = MODS;
     // The level does not matter for the length of a result.
     const LONG: bool = O::LONG || O::Ret::<Baseline>::LONG;
+    const PLAIN_APART: bool = !MODS || O::OFTEN;
     type Rows<S: Simd> = <O::Args<S> as Args<S>>::Rows;
 
     #[inline(always)]

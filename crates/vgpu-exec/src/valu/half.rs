@@ -132,7 +132,7 @@ ops! {
         => rounded([a, b, _], _, env) { F16.mul(h(a), h(b), env) }
     Fma [LONG, MODS, NAN, LOUD] (_cx; a: H, b: H, c: H) -> H<S> { H(fma(a.0, b.0, c.0)) }
         => rounded([a, b, c], _, env) { F16.fma(h(a), h(b), h(c), env) }
-    Mad [MODS, NAN, LOUD] (cx; a: H, b: H, c: H) -> H<S> { H(round(Ret::flush(H(a.0 * b.0), cx.flush).0) + c.0) }
+    Mad [LONG, MODS, NAN, LOUD] (cx; a: H, b: H, c: H) -> H<S> { H(round(Ret::flush(H(a.0 * b.0), cx.flush).0) + c.0) }
         => rounded([a, b, c], _, env) { F16.add(F16.mul(h(a), h(b), env), h(c), env) }
     Min [MODS, KEEPS] (cx; a: X16, b: X16) -> X16<S> { X16(extreme(cx, a.0, b.0, false)) }
     Max [MODS, KEEPS] (cx; a: X16, b: X16) -> X16<S> { X16(extreme(cx, a.0, b.0, true)) }

@@ -305,18 +305,18 @@ ops! {
         let count = (c.0 & 3) << 3;
         (b >> count) | (a << 1) << (count ^ 31)
     }}
-    PermB32 (_cx; a: U, b: U, c: U) -> U<S> { a.map3(b, c, permute_bytes) }
+    PermB32 [LONG] (_cx; a: U, b: U, c: U) -> U<S> { a.map3(b, c, permute_bytes) }
     LerpU8 (_cx; a: U, b: U, c: U) -> U<S> { a.map3(b, c, lerp) }
     SadU8 [MODS] (cx; a: U, b: U, c: U) -> U<S> { add_unsigned(cx, a.map2(b, sad), c) }
     SadHiU8 [MODS] (cx; a: U, b: U, c: U) -> U<S> { add_unsigned(cx, a.map2(b, sad) << 16, c) }
-    SadU16 [MODS] (cx; a: U, b: U, c: U) -> U<S> {{
+    SadU16 [LONG, MODS] (cx; a: U, b: U, c: U) -> U<S> {{
         let sum = a.map2(b, |a, b| (a & 0xffff).abs_diff(b & 0xffff) + (a >> 16).abs_diff(b >> 16));
         add_unsigned(cx, sum, c)
     }}
     SadU32 [MODS] (cx; a: U, b: U, c: U) -> U<S> { add_unsigned(cx, a.umax(b) - a.umin(b), c) }
     MsadU8 [MODS] (cx; a: U, b: U, c: U) -> U<S> { add_unsigned(cx, a.map2(b, masked_sad), c) }
-    QsadPkU16U8 [MODS] (cx; a: D, b: U, c: D) -> D<S> { quads(cx, a, b, c, sad) }
-    MqsadPkU16U8 [MODS] (cx; a: D, b: U, c: D) -> D<S> { quads(cx, a, b, c, masked_sad) }
+    QsadPkU16U8 [LONG, MODS] (cx; a: D, b: U, c: D) -> D<S> { quads(cx, a, b, c, sad) }
+    MqsadPkU16U8 [LONG, MODS] (cx; a: D, b: U, c: D) -> D<S> { quads(cx, a, b, c, masked_sad) }
     MqsadU32U8 [MODS] (cx; a: D, b: U, c: Four) -> [U<S>; 4] {{
         let a = a.array();
         let mut sums = c.0;

@@ -90,6 +90,7 @@ impl<O: HalfOp> Way for Packed<O> {
     type Op = O;
     const MODS: bool = true;
     const LONG: bool = O::LONG;
+    const PLAIN_APART: bool = true;
     type Rows<S: Simd> = [<O::Args<S> as Args<S>>::Rows; 2];
 
     #[inline(always)]
@@ -150,6 +151,7 @@ impl<O: SingleOp, const MODS: bool> Way for PackedSingle<O, MODS> {
     type Op = O;
     const MODS: bool = MODS;
     const LONG: bool = false;
+    const PLAIN_APART: bool = !MODS || O::OFTEN;
     type Rows<S: Simd> = [<O::Args<S> as Args<S>>::Rows; 2];
 
     #[inline(always)]

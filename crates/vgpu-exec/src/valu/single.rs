@@ -247,39 +247,39 @@ fn lighting(a: f32, b: f32, c: f32) -> f32 {
 }
 
 ops! {
-    Add [MODS, NAN, LOUD] (_cx; a: F, b: F) -> F<S> { a + b }
+    Add [OFTEN, MODS, NAN, LOUD] (_cx; a: F, b: F) -> F<S> { a + b }
         => rounded([a, b, _], env, _) { F32.add(a, b, env) }
-    Sub [MODS, NAN, LOUD] (_cx; a: F, b: F) -> F<S> { a - b }
+    Sub [OFTEN, MODS, NAN, LOUD] (_cx; a: F, b: F) -> F<S> { a - b }
         => rounded([a, b, _], env, _) { F32.add(a, negated(b), env) }
     Subrev [MODS, NAN, LOUD] (_cx; a: F, b: F) -> F<S> { b - a }
         => rounded([a, b, _], env, _) { F32.add(b, negated(a), env) }
-    Mul [MODS, NAN, LOUD] (_cx; a: F, b: F) -> F<S> { a * b }
+    Mul [OFTEN, MODS, NAN, LOUD] (_cx; a: F, b: F) -> F<S> { a * b }
         => rounded([a, b, _], env, _) { F32.mul(a, b, env) }
-    Fma [MODS, NAN, LOUD] (_cx; a: F, b: F, c: F) -> F<S> { a.fma(b, c) }
+    Fma [OFTEN, MODS, NAN, LOUD] (_cx; a: F, b: F, c: F) -> F<S> { a.fma(b, c) }
         => rounded([a, b, c], env, _) { F32.fma(a, b, c, env) }
-    Mad [MODS, NAN, LOUD, FLUSH = 3] (_cx; a: F, b: F, c: F) -> F<S> { normal_product(a, b) + c }
+    Mad [LONG, MODS, NAN, LOUD, FLUSH = 3] (_cx; a: F, b: F, c: F) -> F<S> { normal_product(a, b) + c }
         => rounded([a, b, c], env, _) {{
             let env = env.flushing();
             F32.add(F32.mul(a, b, env), c, env)
         }}
     MulZero [MODS, NAN, LOUD] (_cx; a: F, b: F) -> F<S> { mul_zero(a, b) }
         => rounded([a, b, _], env, _) { if is_zero(a) || is_zero(b) { 0 } else { F32.mul(a, b, env) } }
-    FmaZero [MODS, LOUD, FLUSH = 3] (cx; a: F, b: F, c: F) -> F<S> { fma_zero(cx, a, b, c) }
+    FmaZero [LONG, MODS, LOUD, FLUSH = 3] (cx; a: F, b: F, c: F) -> F<S> { fma_zero(cx, a, b, c) }
         => rounded([a, b, c], env, _) {{
             let env = env.flushing();
             if is_zero(a) || is_zero(b) { F32.add(0, c, env) } else { F32.fma(a, b, c, env) }
         }}
-    FmaLegacy [MODS, NAN, LOUD] (_cx; a: F, b: F, c: F) -> F<S> { fma_or_addend(a, b, c) }
+    FmaLegacy [LONG, MODS, NAN, LOUD] (_cx; a: F, b: F, c: F) -> F<S> { fma_or_addend(a, b, c) }
         => rounded([a, b, c], env, _) { if is_zero(a) || is_zero(b) { c } else { F32.fma(a, b, c, env) } }
-    MadZero [MODS, NAN, LOUD, FLUSH = 3] (_cx; a: F, b: F, c: F) -> F<S> {
+    MadZero [LONG, MODS, NAN, LOUD, FLUSH = 3] (_cx; a: F, b: F, c: F) -> F<S> {
         any_zero(a, b).select_f32(F::splat(0.0), normal_product(a, b)) + c
     }
         => rounded([a, b, c], env, _) {{
             let env = env.flushing();
             F32.add(if is_zero(a) || is_zero(b) { 0 } else { F32.mul(a, b, env) }, c, env)
         }}
-    Min [MODS, KEEPS] (cx; a: F, b: F) -> F<S> { min(cx, a, b) }
-    Max [MODS, KEEPS] (cx; a: F, b: F) -> F<S> { max(cx, a, b) }
+    Min [OFTEN, MODS, KEEPS] (cx; a: F, b: F) -> F<S> { min(cx, a, b) }
+    Max [OFTEN, MODS, KEEPS] (cx; a: F, b: F) -> F<S> { max(cx, a, b) }
     Min3 [MODS, KEEPS] (cx; a: F, b: F, c: F) -> F<S> { min(cx, min(cx, a, b), c) }
     Max3 [MODS, KEEPS] (cx; a: F, b: F, c: F) -> F<S> { max(cx, max(cx, a, b), c) }
     Med3 [LONG, MODS, KEEPS] (cx; a: F, b: F, c: F) -> F<S> { median(cx, a, b, c) }
@@ -287,10 +287,10 @@ ops! {
     Minmax [MODS, KEEPS] (cx; a: F, b: F, c: F) -> F<S> { max(cx, min(cx, a, b), c) }
     Minimum [MODS, KEEPS] (cx; a: F, b: F) -> F<S> { minimum(cx, a, b) }
     Maximum [MODS, KEEPS] (cx; a: F, b: F) -> F<S> { maximum(cx, a, b) }
-    Minimum3 [MODS, KEEPS] (cx; a: F, b: F, c: F) -> F<S> { minimum(cx, minimum(cx, a, b), c) }
-    Maximum3 [MODS, KEEPS] (cx; a: F, b: F, c: F) -> F<S> { maximum(cx, maximum(cx, a, b), c) }
-    MaximumMinimum [MODS, KEEPS] (cx; a: F, b: F, c: F) -> F<S> { minimum(cx, maximum(cx, a, b), c) }
-    MinimumMaximum [MODS, KEEPS] (cx; a: F, b: F, c: F) -> F<S> { maximum(cx, minimum(cx, a, b), c) }
+    Minimum3 [LONG, MODS, KEEPS] (cx; a: F, b: F, c: F) -> F<S> { minimum(cx, minimum(cx, a, b), c) }
+    Maximum3 [LONG, MODS, KEEPS] (cx; a: F, b: F, c: F) -> F<S> { maximum(cx, maximum(cx, a, b), c) }
+    MaximumMinimum [LONG, MODS, KEEPS] (cx; a: F, b: F, c: F) -> F<S> { minimum(cx, maximum(cx, a, b), c) }
+    MinimumMaximum [LONG, MODS, KEEPS] (cx; a: F, b: F, c: F) -> F<S> { maximum(cx, minimum(cx, a, b), c) }
     Floor [MODS, NAN] (_cx; a: F) -> F<S> { a.floor() }
     Ceil [MODS, NAN] (_cx; a: F) -> F<S> { a.ceil() }
     Trunc [MODS, NAN] (_cx; a: F) -> F<S> { a.trunc() }

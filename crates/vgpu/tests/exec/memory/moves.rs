@@ -226,3 +226,70 @@ fn stores_write_enabled_lanes_only() {
         );
     }
 }
+
+/// Aims lane after lane at global memory, LDS and scratch, 16 bytes apart; returns where each lane's bytes are.
+fn aim_at_all(bench: &mut Bench, base: u64, lanes: usize) -> Vec<*mut u8> {
+    const MEMORIES: [(Place, u64); 3] = [
+        (Place::FlatGlobal, 0),
+        (Place::FlatShared, SHARED_APERTURE),
+        (Place::FlatPrivate, PRIVATE_APERTURE),
+    ];
+    let mut places = Vec::new();
+    for lane in 0..lanes {
+        let (place, aperture) = MEMORIES[lane % 3];
+        let offset = if place.is_private() { 16 } else { 16 * lane };
+        let high = if place == Place::FlatGlobal { base } else { aperture };
+        let address = high + offset as u64;
+        bench.set(2, lane, address as u32);
+        bench.set(3, lane, (address >> 32) as u32);
+        places.push(byte(bench, place, base, lane, offset));
+    }
+    places
+}
+
+#[test]
+fn lanes_of_flat_are_each_in_a_memory_of_their_own() {
+    for lanes in [32, 64] {
+        let mut bench = Bench::new(lanes);
+        let base = bench.memory.allocate(4096, 1, MemoryKind::Coarse, None).unwrap();
+        let places = aim_at_all(&mut bench, base, lanes);
+        for mask in masks(lanes) {
+            bench.exec(mask);
+            let on = |lane: usize| mask >> lane & 1 != 0;
+            for (lane, place) in places.iter().enumerate() {
+                // SAFETY: all places hold at least that many bytes.
+                unsafe { place.cast::<u32>().write(100 + lane as u32) };
+                bench.set(8, lane, 0);
+                bench.set(9, lane, 7 * lane as u32);
+            }
+            let address = Operand::Vgpr(2);
+            let run = |bench: &mut Bench, name: &str, dst, data| {
+                let inst = inst(op(name), dst, [address, data, Operand::None, Operand::None], 0);
+                assert_eq!(bench.run(&inst, Level::Baseline), Flow::Next, "{name} {mask:#x}");
+            };
+            run(&mut bench, "flat_load_b32", Operand::Vgpr(8), Operand::None);
+            run(&mut bench, "flat_atomic_add_u32", Operand::None, Operand::Vgpr(9));
+            for (lane, place) in places.iter().enumerate() {
+                let expected = if on(lane) {
+                    [100 + lane as u32, 100 + 8 * lane as u32]
+                } else {
+                    [0, 100 + lane as u32]
+                };
+                // SAFETY: as above.
+                let found = [bench.get(8, lane), unsafe { place.cast::<u32>().read() }];
+                assert_eq!(found, expected, "lane {lane} of {lanes}, mask {mask:#x}");
+            }
+            run(&mut bench, "flat_store_b8", Operand::None, Operand::Vgpr(9));
+            for (lane, place) in places.iter().enumerate() {
+                let before = 100 + if on(lane) { 8 * lane as u32 } else { lane as u32 };
+                let expected = if on(lane) { before & !0xff | 7 * lane as u32 & 0xff } else { before };
+                // SAFETY: as above.
+                assert_eq!(
+                    unsafe { place.cast::<u32>().read() },
+                    expected,
+                    "lane {lane} of {lanes}, mask {mask:#x}"
+                );
+            }
+        }
+    }
+}
