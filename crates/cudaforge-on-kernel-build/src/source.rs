@@ -146,10 +146,8 @@ fn below(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// The files that fit a pattern. None where its folder is not there.
 fn of_glob(text: &str) -> Result<Vec<PathBuf>> {
-    let bad = |error: globset::Error| Error::InvalidConfig(format!("the pattern `{text}`: {}", error.kind()));
     let text = text.strip_prefix("./").unwrap_or(text);
-    let glob =
-        globset::GlobBuilder::new(text).literal_separator(true).build().map_err(bad)?.compile_matcher();
+    let glob = kernel_build::Glob::new(text).map_err(|error| Error::InvalidConfig(error.to_string()))?;
     // The folders before the first part with a special character.
     let plain = text.split('/').take_while(|part| !part.contains(['*', '?', '[', '{', '\\']));
     let mut folder: PathBuf = plain.map(|part| if part.is_empty() { "/" } else { part }).collect();
@@ -166,7 +164,7 @@ fn of_glob(text: &str) -> Result<Vec<PathBuf>> {
     let found = below(&folder)?.into_iter();
     let found = found
         .map(|path| if relative { path.strip_prefix(".").map(Path::to_owned).unwrap_or(path) } else { path });
-    Ok(found.filter(|path| glob.is_match(path)).collect())
+    Ok(found.filter(|path| glob.matches(path.as_os_str().as_encoded_bytes())).collect())
 }
 
 /// The headers (`.cuh`) in folders and below, sorted, each once.

@@ -88,6 +88,7 @@ mod embed;
 mod error;
 pub mod facts;
 mod features;
+mod glob;
 mod inputs;
 mod jobs;
 mod library;
@@ -109,6 +110,7 @@ pub use build::{Build, BuiltBundle, BuiltImage, BuiltModule, BuiltObject, Kernel
 pub use builder::{Builder, Event};
 pub use diagnostics::{Diagnostic, Place, Severity};
 pub use error::{CompileFailure, Error};
+pub use glob::Glob;
 pub use nvidia::{CudaArch, DEFAULT_CUDA_ARCHS, Nvcc, Nvidia, ParseArchError};
 pub use targets::{DEFAULT_TARGETS, Target, targets_from_env};
 pub use translate::Translate;

@@ -1,37 +1,32 @@
 //! Which sources a pattern means.
 
-use globset::{GlobBuilder, GlobMatcher};
-
-use crate::Error;
 use crate::discover::Source;
+use crate::{Error, Glob};
 
-/// A pattern for sources: `*`, `?`, `[ab]`, `{a,b}` and `**`. One with a `/` is compared with the path below the folder, one without
+/// A pattern for sources. One with a `/` is compared with the path below the folder, one without
 /// with the file's name, wherever it is.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
-    matcher: GlobMatcher,
+    glob: Glob,
     whole_path: bool,
     text: String,
 }
 
 impl Pattern {
     pub(crate) fn new(text: &str) -> Result<Self, Error> {
-        let error =
-            |e: globset::Error| Error::Pattern { pattern: text.to_owned(), reason: e.kind().to_string() };
         let below = text.strip_prefix("./").unwrap_or(text);
         if below.starts_with('/') || below.split('/').any(|part| part == "..") {
             let reason =
                 "sources are named by their paths below the folder, and this one leads out of it".to_owned();
             return Err(Error::Pattern { pattern: text.to_owned(), reason });
         }
-        let glob = GlobBuilder::new(below).literal_separator(true).build().map_err(error)?;
-        Ok(Self { matcher: glob.compile_matcher(), whole_path: below.contains('/'), text: text.to_owned() })
+        Ok(Self { glob: Glob::new(below)?, whole_path: below.contains('/'), text: text.to_owned() })
     }
 
     pub(crate) fn matches(&self, source: &Source) -> bool {
         let relative = source.relative.as_str();
         let name = if self.whole_path { relative } else { relative.rsplit('/').next().unwrap_or(relative) };
-        self.matcher.is_match(name)
+        self.glob.matches(name)
     }
 
     #[cfg(test)]

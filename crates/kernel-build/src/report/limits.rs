@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use globset::{Glob, GlobMatcher};
-
 use super::{Figure, Report, ReportError};
+use crate::Glob;
 
 /// Limits of kernels' figures. Where several are for the same figure of a kernel, the last one holds, so that exceptions come after
 /// the rule.
@@ -18,7 +17,7 @@ struct Rule {
     /// The limit as it was written, for messages.
     text: String,
     /// Names of the kernels; none means all.
-    kernels: Option<GlobMatcher>,
+    kernels: Option<Glob>,
     figures: Vec<(Figure, u64)>,
 }
 
@@ -86,7 +85,7 @@ impl Limits {
 
 impl Rule {
     fn is_for(&self, kernel: &str) -> bool {
-        self.kernels.as_ref().is_none_or(|glob| glob.is_match(kernel))
+        self.kernels.as_ref().is_none_or(|glob| glob.matches(kernel))
     }
 }
 
@@ -104,7 +103,7 @@ fn rule(text: &str) -> Result<Rule, ReportError> {
     Ok(Rule { text: text.to_owned(), kernels, figures })
 }
 
-fn glob(text: &str, glob: &str) -> Result<GlobMatcher, ReportError> {
+fn glob(text: &str, glob: &str) -> Result<Glob, ReportError> {
     if glob.is_empty() {
         return Err(error(text, "there is no pattern before the colon"));
     }
@@ -114,8 +113,7 @@ fn glob(text: &str, glob: &str) -> Result<GlobMatcher, ReportError> {
             "a limit has one pattern, at its start; write a further limit for another pattern",
         ));
     }
-    let glob = Glob::new(glob).map_err(|e| error(text, format!("`{glob}` is no pattern: {}", e.kind())))?;
-    Ok(glob.compile_matcher())
+    Glob::new(glob).map_err(|e| error(text, e.to_string()))
 }
 
 fn limit(text: &str, item: &str) -> Result<(Figure, u64), ReportError> {
@@ -192,7 +190,7 @@ mod tests {
             assert!(problem(bad).ends_with("is no whole number from 0 on"), "{bad}");
         }
         assert_eq!(problem(":vgprs=1"), "the limit `:vgprs=1`: there is no pattern before the colon");
-        assert!(problem("a[:vgprs=1").starts_with("the limit `a[:vgprs=1`: `a[` is no pattern: "));
+        assert!(problem("a[:vgprs=1").starts_with("the limit `a[:vgprs=1`: the pattern `a[`: "));
         assert!(problem("vgprs=1,f*:lds=2").contains("has one pattern, at its start"));
         assert_eq!(
             problem("nothing*:vgprs=1"),

@@ -1,0 +1,104 @@
+//! Patterns for names.
+
+use crate::Error;
+
+/// A pattern for file names, paths and names of kernels: `?`, `*` (both anything but `/`), `**`, `[ab]`, `[a-z]`, `[!ab]` and `{a,b}`. A
+/// backslash makes the next character an ordinary one.
+///
+/// ```
+/// let sources = kernel_build::Glob::new("moe/{topk,sort}_*.cu")?;
+/// assert!(sources.matches("moe/topk_softmax.cu") && !sources.matches("moe/gemm.cu"));
+/// assert!(kernel_build::Glob::new("moe/[ab.cu").is_err());
+/// # Ok::<(), kernel_build::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glob {
+    pattern: String,
+}
+
+impl Glob {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// [`Error::Pattern`] if a bracket is not closed, a range ends before it begins, or there are more than ten braces.
+    pub fn new(text: &str) -> Result<Self, Error> {
+        let error = |reason| Error::Pattern { pattern: text.to_owned(), reason };
+        // At the start of a pattern, `fast_glob` would turn its meaning round.
+        let pattern = if text.starts_with('!') { format!("\\{text}") } else { text.to_owned() };
+        fast_glob::validate(&pattern).map_err(|e| error(e.to_string()))?;
+        if let Some(range) = backward_range(&pattern) {
+            return Err(error(format!("the range `{range}` ends before it begins")));
+        }
+        Ok(Self { pattern })
+    }
+
+    /// Whether a name has this form. Paths need not be UTF-8 ([`OsStr::as_encoded_bytes`](std::ffi::OsStr::as_encoded_bytes)).
+    pub fn matches(&self, name: impl AsRef<[u8]>) -> bool {
+        fast_glob::glob_match(&self.pattern, name)
+    }
+}
+
+/// The first range in brackets that no character is in.
+fn backward_range(pattern: &str) -> Option<String> {
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => drop(characters.next()),
+            '[' => {
+                let class = class(&mut characters);
+                let range = class.windows(3).find(|part| part[1] == '-' && part[0] > part[2]);
+                if let Some(range) = range {
+                    return Some(range.iter().collect());
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// What is in brackets, up to the one that closes them.
+fn class(characters: &mut std::str::Chars<'_>) -> Vec<char> {
+    let mut class = Vec::new();
+    for character in characters {
+        match character {
+            ']' if !class.is_empty() => break,
+            '!' | '^' if class.is_empty() => {}
+            _ => class.push(character),
+        }
+    }
+    class
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_those_of_shells() {
+        let matches = |pattern: &str, name: &str| Glob::new(pattern).unwrap().matches(name);
+        assert!(matches("*.cu", "a.cu") && !matches("*.cu", "a/b.cu") && !matches("*.cu", "a.cuh"));
+        assert!(matches("**/*.cu", "b.cu") && matches("**/*.cu", "a/b/c.cu") && matches("a/**", "a/b/c.cu"));
+        assert!(matches("?.cu", "a.cu") && matches("?.cu", "ä.cu") && !matches("?.cu", "/.cu"));
+        assert!(matches("[!a-c].cu", "d.cu") && !matches("[!a-c].cu", "b.cu") && matches("[]a].cu", "].cu"));
+        assert!(matches("{a,b{1,2}}.cu", "b2.cu") && !matches("{a,b{1,2}}.cu", "b.cu"));
+        assert!(matches("\\*.cu", "*.cu") && !matches("\\*.cu", "a.cu"));
+        assert!(matches("!a", "!a") && !matches("!a", "b"));
+        assert!(matches("", "") && !matches("", "a") && matches("*", ""));
+    }
+
+    #[test]
+    fn what_is_no_pattern_says_why() {
+        for (text, reason) in [
+            ("a[", "unclosed character class"),
+            ("{a,b", "unclosed brace"),
+            ("a\\", "trailing backslash"),
+            ("[z-a]", "the range `z-a` ends before it begins"),
+            ("x[!9-0]", "the range `9-0` ends before it begins"),
+        ] {
+            let error = Glob::new(text).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("the pattern `{text}`: {reason}")), "{error}");
+        }
+        assert!(Glob::new("[a-a][-z][z-]\\[z-a]").is_ok());
+    }
+}
