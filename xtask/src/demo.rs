@@ -1,7 +1,7 @@
 //! `cargo xtask demo`: from a fresh checkout to checked results on a device.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use anyhow::Result;
 use clap::Args;
@@ -33,17 +33,19 @@ pub(crate) struct Options {
 
 /// Sets up, builds the kernels, and runs the demo program.
 pub(crate) fn demo(options: &Options) -> Result<()> {
-    setup::install(&PROGRAM, setup::Options { yes: options.yes, ..setup::Options::default() })?;
-    println!();
     let device = options.device.clone().or_else(|| tools::variable(DEVICE)).unwrap_or_default();
     let target = match tools::variable(TARGETS) {
         Some(_) => None,
         None => target(&device, Path::new(tools::AMD_DRIVER).exists()),
     };
+    let ahead = Ahead::start(&build(target));
+    setup::install(&PROGRAM, setup::Options { yes: options.yes, ..setup::Options::default() })?;
+    println!();
     let detail = if options.verbose { Detail::Kernels } else { Detail::Modules };
     let targets = target.iter().map(|target| (*target).to_owned()).collect();
     build_kernels::build(&build_kernels::Options { detail, targets, ..build_kernels::Options::default() })?;
     println!("\nBuilding the demo. The virtual GPU takes some minutes, once.\n");
+    ahead.finish();
     run::run(&mut build(target))?;
     run::run(&mut command(options))?;
     println!(
@@ -75,6 +77,44 @@ fn build(target: Option<&str>) -> Command {
     }
     command.args(["build", "--quiet", "--workspace", "--example", DEMO]).current_dir(tools::workspace());
     command
+}
+
+/// A build of Cargo's that runs beside what the demo does first. It compiles what needs neither toolchain nor kernels, which is nearly all.
+///
+/// What becomes of it does not matter: the same build is run again later, to its end and in view.
+struct Ahead(Option<Child>);
+
+impl Ahead {
+    /// Starts a build. Where there is no `nice`, nothing is built ahead.
+    fn start(build: &Command) -> Self {
+        Self(Self::command(build).spawn().ok())
+    }
+
+    /// The same build, with less of the processor than the work in front of it gets.
+    fn command(build: &Command) -> Command {
+        let mut command = Command::new("nice");
+        command.args(["-n", "5"]).arg(build.get_program()).args(build.get_args()).arg("--keep-going");
+        command.envs(build.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.current_dir(tools::workspace());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    /// Waits for it.
+    fn finish(mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Drop for Ahead {
+    /// Ends it, where there is no demo after all.
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill().and_then(|()| child.wait());
+        }
+    }
 }
 
 fn command(options: &Options) -> Command {
@@ -117,6 +157,15 @@ mod tests {
                 .get_envs()
                 .any(|(name, value)| name == TARGETS && value == Some("gfx90a".as_ref()))
         );
+    }
+
+    #[test]
+    fn what_is_built_ahead_is_what_is_built() {
+        let build = build(Some("gfx90a"));
+        let ahead = Ahead::command(&build);
+        assert_eq!(run::describe(&ahead), format!("nice -n 5 {} --keep-going", run::describe(&build)));
+        assert_eq!(ahead.get_envs().collect::<Vec<_>>(), build.get_envs().collect::<Vec<_>>());
+        assert_eq!(ahead.get_current_dir(), build.get_current_dir());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use setup::table::{Align, Table};
 use setup::{run, toolchain};
 
@@ -39,6 +39,9 @@ const TARGET_TESTS: &str = "binary(/^device/) & (package(ferrocm-kernels) | pack
 const KERNEL_DEVICE_TESTS: &str = "package(ferrocm-kernels) & binary(/^device/)";
 /// What people who install the program may leave out, with whose absence the step without the virtual GPU tests it.
 const MEASURE: &str = "ferrocm/measure";
+
+/// What Clippy is told.
+const LINTS: [&str; 2] = ["-D", "warnings"];
 
 /// The packages that the virtual GPU is made of.
 const VIRTUAL_GPU: [&str; 4] =
@@ -145,8 +148,8 @@ struct Shared {
     cache: PathBuf,
     /// Fetches the headers while the kernels are compiled. Whole folders are published, so that it may be left at any time.
     fetched_headers: Cell<Option<JoinHandle<Result<Headers, headers::Error>>>>,
-    /// Empty where the machine cannot have them.
-    headers: OnceCell<Headers>,
+    /// Or why the machine cannot have them.
+    headers: OnceCell<Result<Headers, String>>,
     /// Of candle's kernels.
     candle: OnceCell<PathBuf>,
     engines: OnceCell<engines::Engines>,
@@ -219,15 +222,13 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
         Step::new("conflict markers", conflict_markers),
         Step::new("format", || cargo(["fmt", "--all", "--check"])),
         Step::new("lints", || {
-            let measure = format!("--features={MEASURE}");
-            cargo(["clippy", "--workspace", "--all-targets", &measure, "--quiet", "--", "-D", "warnings"])
-        }),
-        Step::new("dependencies", check_dependencies),
-        Step::new("documentation", || {
             let mut command = tools::cargo();
-            command.args(["doc", "--workspace", "--no-deps", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings");
+            command.args(["clippy", "--workspace", "--all-targets", "--features", MEASURE, "--quiet", "--"]);
+            command.args(LINTS);
             execute(command)
         }),
+        Step::new("dependencies", check_dependencies),
+        Step::new("documentation", documentation),
         Step::new("bindings", || bindings(shared)),
         Step::new("doc tests", || cargo(["test", "--doc", "--workspace", "--quiet"])),
         Step::new("unit, integration and compile-fail tests", || {
@@ -473,32 +474,43 @@ fn conflict_markers() -> Result<Outcome> {
     }
 }
 
+/// The headers of all releases, which are fetched once, or why the machine cannot have them.
+fn headers_of(shared: &Shared) -> Result<Result<&Headers, &str>> {
+    if shared.headers.get().is_none() {
+        let fetched = match shared.fetched_headers.take() {
+            Some(fetching) => fetching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            None => headers::headers(),
+        };
+        let found = match fetched {
+            Err(error) if !error.is_out_of_reach() => return Err(error.into()),
+            found => found.map_err(|error| error.to_string()),
+        };
+        shared.headers.get_or_init(|| found);
+    }
+    let found = shared.headers.get().context("the headers have been fetched")?;
+    Ok(found.as_ref().map_err(String::as_str))
+}
+
 fn fetch_headers(shared: &Shared) -> Result<Outcome> {
-    let fetched = shared.fetched_headers.take().context("nobody fetches the headers")?;
-    match fetched.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)) {
+    match headers_of(shared)? {
         Ok(found) => {
             found.tell_differences();
             println!("The headers of all releases are in {}", found.folder.display());
-            shared.headers.get_or_init(|| found);
             Ok(Outcome::Passed)
         }
-        Err(error) if error.is_out_of_reach() => Ok(Outcome::Skipped(error.to_string())),
-        Err(error) => Err(error.into()),
+        Err(reason) => Ok(Outcome::Skipped(reason.to_owned())),
     }
 }
 
-/// The folder of the headers of all releases, which are fetched once.
+/// The folder of the headers of all releases.
 fn headers_folder(shared: &Shared) -> Result<&Path> {
-    if shared.headers.get().is_none() {
-        let found = headers::headers()?;
-        shared.headers.get_or_init(|| found);
-    }
-    Ok(&shared.headers.get().context("the headers have been fetched")?.folder)
+    headers_of(shared)?.map(|found| found.folder.as_path()).map_err(|reason| anyhow!(reason.to_owned()))
 }
 
 fn bindings(shared: &Shared) -> Result<Outcome> {
-    let Some(headers) = shared.headers.get() else {
-        return Ok(Outcome::Skipped("there are no headers (see above)".to_owned()));
+    let headers = match headers_of(shared)? {
+        Ok(headers) => headers,
+        Err(reason) => return Ok(Outcome::Skipped(reason.to_owned())),
     };
     let inputs = match Inputs::new(headers.clone()) {
         Ok(inputs) => inputs,
@@ -515,6 +527,28 @@ fn bindings(shared: &Shared) -> Result<Outcome> {
         }
         result => result,
     }
+}
+
+/// Documents all crates. Cargo has them checked for that; it finds that done by the step with the lints if Clippy is to be asked, and
+/// told the same.
+fn documentation() -> Result<Outcome> {
+    let mut command = tools::cargo();
+    command.args(["doc", "--workspace", "--no-deps", "--features", MEASURE, "--quiet"]);
+    command.env("RUSTDOCFLAGS", "-D warnings");
+    if let Some(clippy) = clippy()? {
+        command.env("RUSTC_WORKSPACE_WRAPPER", clippy);
+        command.env("CLIPPY_ARGS", LINTS.map(|lint| format!("{lint}__CLIPPY_HACKERY__")).concat());
+    }
+    execute(command)
+}
+
+/// What `cargo clippy` runs in place of the compiler.
+fn clippy() -> Result<Option<PathBuf>> {
+    let mut rustc = Command::new(tools::variable("RUSTC").unwrap_or_else(|| "rustc".to_owned()));
+    rustc.args(["--print", "sysroot"]).current_dir(tools::workspace());
+    let driver = format!("bin/clippy-driver{}", std::env::consts::EXE_SUFFIX);
+    let path = Path::new(run::capture(&mut rustc)?.trim()).join(driver);
+    Ok(path.is_file().then_some(path))
 }
 
 fn check_dependencies() -> Result<Outcome> {
@@ -567,9 +601,9 @@ fn nextest_run(shared: &Shared, filter: &str, device: Option<&str>) -> Result<Co
         Some(device) => command.env("FERROCM_DEVICE", device),
         None => command.env_remove("FERROCM_DEVICE"),
     };
-    match shared.headers.get() {
-        Some(headers) => command.env(headers::FOLDER_VARIABLE, &headers.folder),
-        None => command.env_remove(headers::FOLDER_VARIABLE),
+    match headers_of(shared)? {
+        Ok(headers) => command.env(headers::FOLDER_VARIABLE, &headers.folder),
+        Err(_) => command.env_remove(headers::FOLDER_VARIABLE),
     };
     Ok(command)
 }

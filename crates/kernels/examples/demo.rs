@@ -12,12 +12,12 @@ use kernels::reference::{self, Comparison, Expected};
 use kernels::{Float, Gemm, GemmElement, Kernels};
 
 /// Elements of the saxpy.
-const ELEMENTS: usize = 16 << 20;
+const ELEMENTS: usize = 4 << 20;
 /// Rows and columns of the softmax.
-const ROWS: usize = 4096;
+const ROWS: usize = 1024;
 const COLUMNS: usize = 1024;
 /// Rows and columns of the GEMM's matrices.
-const SIDE: usize = 512;
+const SIDE: usize = 256;
 
 fn main() {
     if let Err(error) = run() {
@@ -108,7 +108,7 @@ fn operations<T: Float<Compute = f32> + GemmElement<Product = T>>(
     })
     .and_then(|(seconds, ())| Ok((seconds, device_y.to_vec(stream)?)))?;
     let bytes = (3 * ELEMENTS * size_of::<T>()) as f64;
-    passed &= report::<T>("saxpy 16 M", seconds, (bytes, "B/s"), &result, reference::axpy(a, &x, &y));
+    passed &= report::<T>("saxpy 4 M", seconds, (bytes, "B/s"), &result, reference::axpy(a, &x, &y));
 
     let x = numbers::<T>(ROWS * COLUMNS, 3, 8.0);
     let device_x = DeviceBuffer::from_slice(stream, &x)?;
@@ -122,7 +122,7 @@ fn operations<T: Float<Compute = f32> + GemmElement<Product = T>>(
     let result = device_y.to_vec(stream)?;
     let elements = (ROWS * COLUMNS) as f64;
     let expected = reference::softmax(&x, COLUMNS);
-    passed &= report::<T>("softmax 4096x1024", seconds, (elements, "elem/s"), &result, expected);
+    passed &= report::<T>("softmax 1024x1024", seconds, (elements, "elem/s"), &result, expected);
 
     let a = numbers::<T>(SIDE * SIDE, 4, 1.0);
     let b = numbers::<T>(SIDE * SIDE, 5, 1.0);
@@ -139,7 +139,7 @@ fn operations<T: Float<Compute = f32> + GemmElement<Product = T>>(
     let result = device_c.to_vec(stream)?;
     let operations = 2.0 * (SIDE * SIDE * SIDE) as f64;
     let expected = reference::gemm(SIDE, SIDE, SIDE, 1.0, &a, &b, 0.0, &[]);
-    passed &= report::<T>("gemm 512x512x512", seconds, (operations, "FLOP/s"), &result, expected);
+    passed &= report::<T>("gemm 256x256x256", seconds, (operations, "FLOP/s"), &result, expected);
     Ok(passed)
 }
 
