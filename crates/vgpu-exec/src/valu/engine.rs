@@ -557,7 +557,7 @@ impl<O: Op, const MODS: bool> Way for Lanes<O, MODS> {
     }
 }
 
-/// Defines operations. Flags: `mods` takes modifiers, `nan` has settled NaNs. `rounded` follows where MODE's rounding matters.
+/// Defines operations. Flags are constants of [`Op`]: true, or what follows. `rounded` stands where MODE's rounding matters.
 macro_rules! ops {
     ($(
         $name:ident $([$($flag:ident $(= $value:expr)?),*])? ($cx:ident; $($arg:ident: $type:ident),*) -> $ret:ty

@@ -284,11 +284,8 @@ fn lanes_of_flat_are_each_in_a_memory_of_their_own() {
                 let before = 100 + if on(lane) { 8 * lane as u32 } else { lane as u32 };
                 let expected = if on(lane) { before & !0xff | 7 * lane as u32 & 0xff } else { before };
                 // SAFETY: as above.
-                assert_eq!(
-                    unsafe { place.cast::<u32>().read() },
-                    expected,
-                    "lane {lane} of {lanes}, mask {mask:#x}"
-                );
+                let found = unsafe { place.cast::<u32>().read() };
+                assert_eq!(found, expected, "lane {lane} of {lanes}, mask {mask:#x}");
             }
         }
     }
