@@ -3,7 +3,7 @@
 use crate::Error;
 
 /// A pattern for file names, paths and names of kernels: `?`, `*` (both anything but `/`), `**`, `[ab]`, `[a-z]`, `[!ab]` and `{a,b}`. A
-/// backslash makes the next character an ordinary one.
+/// backslash makes the next character an ordinary one. `?` and brackets stand for one byte of the name, which is a character of ASCII.
 ///
 /// ```
 /// let sources = kernel_build::Glob::new("moe/{topk,sort}_*.cu")?;
@@ -20,14 +20,15 @@ impl Glob {
     /// Reads a pattern.
     ///
     /// # Errors
-    /// [`Error::Pattern`] if a bracket is not closed, a range ends before it begins, or there are more than ten braces.
+    /// [`Error::Pattern`] if a bracket is not closed, what is in brackets is not of ASCII or a range that ends before it begins, or there are more than
+    /// ten braces.
     pub fn new(text: &str) -> Result<Self, Error> {
         let error = |reason| Error::Pattern { pattern: text.to_owned(), reason };
         // At the start of a pattern, `fast_glob` would turn its meaning round.
         let pattern = if text.starts_with('!') { format!("\\{text}") } else { text.to_owned() };
         fast_glob::validate(&pattern).map_err(|e| error(e.to_string()))?;
-        if let Some(range) = backward_range(&pattern) {
-            return Err(error(format!("the range `{range}` ends before it begins")));
+        if let Some(reason) = wrong_class(&pattern) {
+            return Err(error(reason));
         }
         Ok(Self { pattern })
     }
@@ -38,17 +39,21 @@ impl Glob {
     }
 }
 
-/// The first range in brackets that no character is in.
-fn backward_range(pattern: &str) -> Option<String> {
+/// What is wrong inside of brackets.
+fn wrong_class(pattern: &str) -> Option<String> {
     let mut characters = pattern.chars();
     while let Some(character) = characters.next() {
         match character {
             '\\' => drop(characters.next()),
             '[' => {
                 let class = class(&mut characters);
+                if let Some(other) = class.iter().find(|character| !character.is_ascii()) {
+                    return Some(format!("`{other}` in brackets is no character of ASCII"));
+                }
                 let range = class.windows(3).find(|part| part[1] == '-' && part[0] > part[2]);
                 if let Some(range) = range {
-                    return Some(range.iter().collect());
+                    let range: String = range.iter().collect();
+                    return Some(format!("the range `{range}` ends before it begins"));
                 }
             }
             _ => {}
@@ -57,13 +62,14 @@ fn backward_range(pattern: &str) -> Option<String> {
     None
 }
 
-/// What is in brackets, up to the one that closes them.
+/// What is in brackets, up to the one that closes them, without what stands for itself and would be taken for the middle of a range.
 fn class(characters: &mut std::str::Chars<'_>) -> Vec<char> {
     let mut class = Vec::new();
-    for character in characters {
+    while let Some(character) = characters.next() {
         match character {
             ']' if !class.is_empty() => break,
             '!' | '^' if class.is_empty() => {}
+            '\\' => class.extend(characters.next().filter(|escaped| *escaped != '-')),
             _ => class.push(character),
         }
     }
@@ -79,7 +85,7 @@ mod tests {
         let matches = |pattern: &str, name: &str| Glob::new(pattern).unwrap().matches(name);
         assert!(matches("*.cu", "a.cu") && !matches("*.cu", "a/b.cu") && !matches("*.cu", "a.cuh"));
         assert!(matches("**/*.cu", "b.cu") && matches("**/*.cu", "a/b/c.cu") && matches("a/**", "a/b/c.cu"));
-        assert!(matches("?.cu", "a.cu") && matches("?.cu", "ä.cu") && !matches("?.cu", "/.cu"));
+        assert!(matches("?.cu", "a.cu") && matches("ä*.cu", "ä.cu") && !matches("?.cu", "/.cu"));
         assert!(matches("[!a-c].cu", "d.cu") && !matches("[!a-c].cu", "b.cu") && matches("[]a].cu", "].cu"));
         assert!(matches("{a,b{1,2}}.cu", "b2.cu") && !matches("{a,b{1,2}}.cu", "b.cu"));
         assert!(matches("\\*.cu", "*.cu") && !matches("\\*.cu", "a.cu"));
@@ -94,11 +100,12 @@ mod tests {
             ("{a,b", "unclosed brace"),
             ("a\\", "trailing backslash"),
             ("[z-a]", "the range `z-a` ends before it begins"),
+            ("[aä]", "`ä` in brackets is no character of ASCII"),
             ("x[!9-0]", "the range `9-0` ends before it begins"),
         ] {
             let error = Glob::new(text).unwrap_err().to_string();
             assert!(error.starts_with(&format!("the pattern `{text}`: {reason}")), "{error}");
         }
-        assert!(Glob::new("[a-a][-z][z-]\\[z-a]").is_ok());
+        assert!(Glob::new("[a-a][-z][z-]\\[z-a][z\\-a][\\-A]").is_ok());
     }
 }
