@@ -219,9 +219,8 @@ impl Builder {
         self
     }
 
-    /// Compiles only the sources that this pattern means, and those of further calls: `*`, `?`, `[ab]`, `{a,b}` and `**`. A pattern
-    /// with a `/` is compared with the path below the folder, one without with the file's name. One that means no source is an
-    /// error of the build.
+    /// Compiles only the sources that this pattern means, and those of further calls. It is a [`Glob`](crate::Glob): one with a `/`
+    /// is compared with the path below the folder, one without with the file's name. One that means no source is an error of the build.
     pub fn source(mut self, pattern: impl Into<String>) -> Self {
         self.only.push(pattern.into());
         self

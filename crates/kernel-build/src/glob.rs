@@ -20,8 +20,8 @@ impl Glob {
     /// Reads a pattern.
     ///
     /// # Errors
-    /// [`Error::Pattern`] if a bracket is not closed, what is in brackets is not of ASCII or a range that ends before it begins, or there are more than
-    /// ten braces.
+    /// [`Error::Pattern`] if a bracket is not closed, if what is in brackets is not of ASCII or a range that ends before it begins,
+    /// or if there are more than ten braces.
     pub fn new(text: &str) -> Result<Self, Error> {
         let error = |reason| Error::Pattern { pattern: text.to_owned(), reason };
         // At the start of a pattern, `fast_glob` would turn its meaning round.
@@ -47,12 +47,12 @@ fn wrong_class(pattern: &str) -> Option<String> {
             '\\' => drop(characters.next()),
             '[' => {
                 let class = class(&mut characters);
-                if let Some(other) = class.iter().find(|character| !character.is_ascii()) {
+                if let Some((other, _)) = class.iter().find(|(character, _)| !character.is_ascii()) {
                     return Some(format!("`{other}` in brackets is no character of ASCII"));
                 }
-                let range = class.windows(3).find(|part| part[1] == '-' && part[0] > part[2]);
+                let range = class.windows(3).find(|part| part[1] == ('-', false) && part[0].0 > part[2].0);
                 if let Some(range) = range {
-                    let range: String = range.iter().collect();
+                    let range: String = range.iter().map(|(character, _)| character).collect();
                     return Some(format!("the range `{range}` ends before it begins"));
                 }
             }
@@ -62,15 +62,18 @@ fn wrong_class(pattern: &str) -> Option<String> {
     None
 }
 
-/// What is in brackets, up to the one that closes them, without what stands for itself and would be taken for the middle of a range.
-fn class(characters: &mut std::str::Chars<'_>) -> Vec<char> {
+/// What is in brackets, up to the one that closes them: each character, and whether a backslash makes it an ordinary one.
+fn class(characters: &mut std::str::Chars<'_>) -> Vec<(char, bool)> {
     let mut class = Vec::new();
+    let mut behind = characters.clone();
+    if matches!(behind.next(), Some('!' | '^')) {
+        *characters = behind;
+    }
     while let Some(character) = characters.next() {
         match character {
             ']' if !class.is_empty() => break,
-            '!' | '^' if class.is_empty() => {}
-            '\\' => class.extend(characters.next().filter(|escaped| *escaped != '-')),
-            _ => class.push(character),
+            '\\' => class.extend(characters.next().map(|escaped| (escaped, true))),
+            _ => class.push((character, false)),
         }
     }
     class
@@ -107,5 +110,6 @@ mod tests {
             assert!(error.starts_with(&format!("the pattern `{text}`: {reason}")), "{error}");
         }
         assert!(Glob::new("[a-a][-z][z-]\\[z-a][z\\-a][\\-A]").is_ok());
+        assert!(Glob::new("[\\-]z-a]").is_ok() && Glob::new("[!-z]").is_ok());
     }
 }

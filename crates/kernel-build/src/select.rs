@@ -3,8 +3,7 @@
 use crate::discover::Source;
 use crate::{Error, Glob};
 
-/// A pattern for sources. One with a `/` is compared with the path below the folder, one without
-/// with the file's name, wherever it is.
+/// A pattern for sources. One with a `/` is compared with the path below the folder, one without with the file's name, wherever it is.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     glob: Glob,
