@@ -84,10 +84,7 @@ impl<B: Body, const BYTES: usize> Body for Through<B, BYTES> {
     #[inline(always)]
     unsafe fn run<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
         // SAFETY: the caller's promise.
-        unsafe {
-            let run = scalar_handler::<B>(L);
-            to_lds::through::<BYTES, L>(wave, code, AccessKind::Write, |wave, code| run(wave, code))
-        }
+        unsafe { to_lds::through::<BYTES, L>(wave, code, AccessKind::Write, scalar_handler::<B>(L)) }
     }
 }
 
@@ -98,10 +95,7 @@ impl<B: Body> Body for OutOf<B> {
     #[inline(always)]
     unsafe fn run<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
         // SAFETY: the caller's promise.
-        unsafe {
-            let run = scalar_handler::<B>(L);
-            to_lds::through::<4, L>(wave, code, AccessKind::Read, |wave, code| run(wave, code))
-        }
+        unsafe { to_lds::through::<4, L>(wave, code, AccessKind::Read, scalar_handler::<B>(L)) }
     }
 }
 

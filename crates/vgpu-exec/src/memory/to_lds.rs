@@ -10,7 +10,7 @@ use super::lanes::{Bits, Registers, offset};
 use super::moves::{Data, Move};
 use super::single;
 use super::spaces::fail;
-use crate::{Code, Flow, Wave};
+use crate::{Code, Flow, Handler, Wave};
 
 /// A load of `D` that goes to LDS, extended to a dword. [`Registers::dst`] is the byte offset there of lane 0.
 pub(super) struct ToLds<D>(PhantomData<D>);
@@ -90,7 +90,7 @@ pub(super) unsafe fn through<const BYTES: usize, const L: usize>(
     wave: &mut Wave,
     code: &Code,
     access: AccessKind,
-    run: impl FnOnce(&mut Wave, &Code) -> Flow,
+    run: Handler,
 ) -> Flow {
     let start = i64::from(wave.sgpr[usize::from(scalar::M0)] & m0_bits(wave)) + offset(code);
     let width = width(BYTES);
@@ -101,5 +101,6 @@ pub(super) unsafe fn through<const BYTES: usize, const L: usize>(
         }
     }
     // Negative where the first lanes are off.
-    run(wave, &Code { dst: start as u32, ..*code })
+    // SAFETY: the caller's promise.
+    unsafe { run(wave, &Code { dst: start as u32, ..*code }) }
 }

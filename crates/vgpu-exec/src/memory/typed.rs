@@ -240,9 +240,7 @@ fn places(view: &View, index: u64, within: u64, bytes: usize) -> impl Iterator<I
 pub(super) unsafe fn load<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
     if code.imm & TO_LDS != 0 {
         // SAFETY: the caller's promise.
-        return unsafe {
-            to_lds::through::<4, L>(wave, code, AccessKind::Write, |wave, code| load_to::<L>(wave, code))
-        };
+        return unsafe { to_lds::through::<4, L>(wave, code, AccessKind::Write, load_to::<L>) };
     }
     // SAFETY: the caller's promise.
     unsafe { load_to::<L>(wave, code) }

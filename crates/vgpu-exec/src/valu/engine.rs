@@ -265,7 +265,7 @@ pub(super) trait Way {
     /// Whether its handlers are long, so that they should not have a loop of their own for waves with all lanes.
     const LONG: bool;
     /// Whether the loop for waves with all lanes is there once more for [plain](Code::plain) sources.
-    const PLAIN_APART: bool;
+    const PLAIN_APART: bool = !Self::MODS || Self::Op::OFTEN;
 
     /// The sources, prepared.
     type Rows<S: Simd>;
@@ -506,7 +506,6 @@ impl<O: Op, const MODS: bool> Way for Lanes<O, MODS> {
     const MODS: bool = MODS;
     // The level does not matter for the length of a result.
     const LONG: bool = O::LONG || O::Ret::<Baseline>::LONG;
-    const PLAIN_APART: bool = !MODS || O::OFTEN;
     type Rows<S: Simd> = <O::Args<S> as Args<S>>::Rows;
 
     #[inline(always)]

@@ -151,7 +151,6 @@ impl<O: SingleOp, const MODS: bool> Way for PackedSingle<O, MODS> {
     type Op = O;
     const MODS: bool = MODS;
     const LONG: bool = false;
-    const PLAIN_APART: bool = !MODS || O::OFTEN;
     type Rows<S: Simd> = [<O::Args<S> as Args<S>>::Rows; 2];
 
     #[inline(always)]
