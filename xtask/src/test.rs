@@ -601,9 +601,14 @@ fn nextest_run(shared: &Shared, filter: &str, device: Option<&str>) -> Result<Co
         Some(device) => command.env("FERROCM_DEVICE", device),
         None => command.env_remove("FERROCM_DEVICE"),
     };
-    match headers_of(shared)? {
-        Ok(headers) => command.env(headers::FOLDER_VARIABLE, &headers.folder),
-        Err(_) => command.env_remove(headers::FOLDER_VARIABLE),
+    let headers = match device {
+        // Not for these: they only take what is there.
+        Some(_) => shared.headers.get().and_then(|found| found.as_ref().ok()),
+        None => headers_of(shared)?.ok(),
+    };
+    match headers {
+        Some(headers) => command.env(headers::FOLDER_VARIABLE, &headers.folder),
+        None => command.env_remove(headers::FOLDER_VARIABLE),
     };
     Ok(command)
 }

@@ -108,7 +108,13 @@ fn operations<T: Float<Compute = f32> + GemmElement<Product = T>>(
     })
     .and_then(|(seconds, ())| Ok((seconds, device_y.to_vec(stream)?)))?;
     let bytes = (3 * ELEMENTS * size_of::<T>()) as f64;
-    passed &= report::<T>("saxpy 4 M", seconds, (bytes, "B/s"), &result, reference::axpy(a, &x, &y));
+    passed &= report::<T>(
+        &format!("saxpy {} M", ELEMENTS >> 20),
+        seconds,
+        (bytes, "B/s"),
+        &result,
+        reference::axpy(a, &x, &y),
+    );
 
     let x = numbers::<T>(ROWS * COLUMNS, 3, 8.0);
     let device_x = DeviceBuffer::from_slice(stream, &x)?;
@@ -122,7 +128,8 @@ fn operations<T: Float<Compute = f32> + GemmElement<Product = T>>(
     let result = device_y.to_vec(stream)?;
     let elements = (ROWS * COLUMNS) as f64;
     let expected = reference::softmax(&x, COLUMNS);
-    passed &= report::<T>("softmax 1024x1024", seconds, (elements, "elem/s"), &result, expected);
+    passed &=
+        report::<T>(&format!("softmax {ROWS}x{COLUMNS}"), seconds, (elements, "elem/s"), &result, expected);
 
     let a = numbers::<T>(SIDE * SIDE, 4, 1.0);
     let b = numbers::<T>(SIDE * SIDE, 5, 1.0);
@@ -139,7 +146,13 @@ fn operations<T: Float<Compute = f32> + GemmElement<Product = T>>(
     let result = device_c.to_vec(stream)?;
     let operations = 2.0 * (SIDE * SIDE * SIDE) as f64;
     let expected = reference::gemm(SIDE, SIDE, SIDE, 1.0, &a, &b, 0.0, &[]);
-    passed &= report::<T>("gemm 256x256x256", seconds, (operations, "FLOP/s"), &result, expected);
+    passed &= report::<T>(
+        &format!("gemm {SIDE}x{SIDE}x{SIDE}"),
+        seconds,
+        (operations, "FLOP/s"),
+        &result,
+        expected,
+    );
     Ok(passed)
 }
 
