@@ -100,10 +100,18 @@ impl Hostcalls {
         if state.closed {
             return false;
         }
-        let Served { more, trouble } = self.packets.serve(&mut state.messages, self);
+        let Served { more, trouble, refused } = self.packets.serve(&mut state.messages, self);
+        // A stream that fails may drop its queue, which takes the lock.
         drop(state);
         if let Some(what) = trouble {
             self.progress.fail_stream(hipError_t::hipErrorLaunchFailure, what);
+        }
+        // Only now, as the kernel may complete at once and its stream has to have failed by then.
+        if !refused.is_empty() {
+            let state = self.lock();
+            if !state.closed {
+                refused.into_iter().for_each(|index| self.packets.release(index));
+            }
         }
         more
     }

@@ -56,6 +56,9 @@ pub(crate) struct Served {
     pub(crate) more: bool,
     /// What the device asked for that nobody offers, or what is wrong with the packets.
     pub(crate) trouble: Option<String>,
+    /// Packets that asked for what nobody offers. Their waves wait until [`Packets::release`], for which the caller first records
+    /// the trouble: otherwise the kernel may complete, and whoever waits for it see no error.
+    pub(crate) refused: Vec<usize>,
 }
 
 /// The packets of one queue.
@@ -140,7 +143,7 @@ impl Packets {
 
     /// Answers what is ready, each packet once at most.
     pub(crate) fn serve(&self, messages: &mut Messages, host: &dyn Host) -> Served {
-        let mut served = Served { more: false, trouble: None };
+        let mut served = Served { more: false, trouble: None, refused: Vec::new() };
         let mut seen = vec![false; self.count as usize];
         // The list has the last one first.
         let mut waiting = Vec::new();
@@ -158,12 +161,20 @@ impl Packets {
         }
         for index in waiting.into_iter().rev() {
             let (header, payload) = self.packet(index);
-            if let Err(what) = answer(header, payload, messages, host) {
-                served.trouble = Some(what);
+            match answer(header, payload, messages, host) {
+                Ok(()) => self.release(index),
+                Err(what) => {
+                    served.trouble = Some(what);
+                    served.refused.push(index);
+                }
             }
-            header.control.fetch_and(!READY, Ordering::Release);
         }
         served
+    }
+
+    /// Lets a packet's wave go on.
+    pub(crate) fn release(&self, index: usize) {
+        self.packet(index).0.control.fetch_and(!READY, Ordering::Release);
     }
 }
 
@@ -264,6 +275,8 @@ pub(crate) fn fuzz(bytes: &[u8]) {
                 packets.ready().store(at, Ordering::Release);
                 let served = packets.serve(&mut messages, &answers);
                 assert!(served.more == (at != 0));
+                assert!(served.refused.is_empty() || served.trouble.is_some());
+                served.refused.into_iter().for_each(|index| packets.release(index));
                 let (count, words) = messages.held();
                 assert!(count <= packets.lanes() && words <= MOST && words <= count * LONGEST);
                 continue;
@@ -317,29 +330,67 @@ mod tests {
         }
     }
 
-    /// A list whose end is its beginning is followed once.
-    #[test]
-    fn a_list_that_never_ends_is_trouble() {
-        struct Nobody;
-        impl Host for Nobody {
-            fn device_memory(&self, _: u64, _: u64) -> u64 {
-                0
-            }
-            fn function(&self, _: &[u64; 8]) -> Result<[u64; 2], String> {
-                Ok([0; 2])
-            }
-            fn print(&self, _: Text) {}
+    /// A host that offers memory and functions, and has neither.
+    struct Nobody;
+
+    impl Host for Nobody {
+        fn device_memory(&self, _: u64, _: u64) -> u64 {
+            0
         }
+        fn function(&self, _: &[u64; 8]) -> Result<[u64; 2], String> {
+            Ok([0; 2])
+        }
+        fn print(&self, _: Text) {}
+    }
+
+    /// Calls a function with four packets.
+    fn with_packets(body: impl FnOnce(&Packets)) {
         let mut memory = vec![0u128; size(4) as usize / 16 + 8];
         let address = (memory.as_mut_ptr() as usize).next_multiple_of(64);
         // SAFETY: the memory is larger than it has to be by what aligning it takes, and lives until the end of this function.
-        let packets = unsafe { Packets::new(address, 4, hsa_signal_t { handle: 0 }) };
-        for index in 0..4 {
-            packets.packet(index).0.next.store(4 + (index as u64 + 1) % 4, Ordering::Relaxed);
+        body(&unsafe { Packets::new(address, 4, hsa_signal_t { handle: 0 }) });
+    }
+
+    /// Puts packets on the ready list one after the other, as waves do.
+    fn make_ready(packets: &Packets, indices: &[u64], service: u32) {
+        for &index in indices {
+            let header = packets.packet(index as usize).0;
+            header.active.store(1, Ordering::Relaxed);
+            header.service.store(service, Ordering::Relaxed);
+            header.control.store(READY, Ordering::Relaxed);
+            header.next.store(packets.ready().load(Ordering::Relaxed), Ordering::Relaxed);
+            packets.ready().store(4 + index, Ordering::Release);
         }
-        packets.ready().store(4, Ordering::Relaxed);
-        let mut messages = Messages::new(packets.lanes());
-        let served = packets.serve(&mut messages, &Nobody);
-        assert!(served.trouble.is_some_and(|what| what.contains("endless")));
+    }
+
+    /// The waves of packets that were refused wait until whoever serves them has said what happened.
+    #[test]
+    fn waves_that_are_refused_wait_until_they_are_released() {
+        with_packets(|packets| {
+            make_ready(packets, &[1], DEVICE_MEMORY + 1);
+            make_ready(packets, &[2], FUNCTION_CALL);
+            make_ready(packets, &[3], 77);
+            let served = packets.serve(&mut Messages::new(packets.lanes()), &Nobody);
+            assert_eq!(served.refused, [1, 3]);
+            assert!(served.trouble.is_some_and(|what| what.contains("service 77")));
+            let waits = |index| packets.packet(index).0.control.load(Ordering::Relaxed) & READY != 0;
+            assert_eq!([1, 2, 3].map(waits), [true, false, true]);
+            packets.release(1);
+            packets.release(3);
+            assert_eq!([1, 2, 3].map(waits), [false; 3]);
+        });
+    }
+
+    /// A list whose end is its beginning is followed once.
+    #[test]
+    fn a_list_that_never_ends_is_trouble() {
+        with_packets(|packets| {
+            for index in 0..4 {
+                packets.packet(index).0.next.store(4 + (index as u64 + 1) % 4, Ordering::Relaxed);
+            }
+            packets.ready().store(4, Ordering::Relaxed);
+            let served = packets.serve(&mut Messages::new(packets.lanes()), &Nobody);
+            assert!(served.trouble.is_some_and(|what| what.contains("endless")));
+        });
     }
 }
