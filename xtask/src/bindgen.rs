@@ -9,6 +9,9 @@ use setup::{run, toolchain};
 use crate::rocm::headers::{self, Headers};
 use crate::tools;
 
+/// The generator's program.
+const GENERATOR: &str = "xtask-bindgen";
+
 /// What the generator needs besides its own code.
 #[derive(Debug)]
 pub(crate) struct Inputs {
@@ -46,10 +49,15 @@ impl Inputs {
         Ok(Self { headers, libclang: find_libclang().ok_or(NoLibclang)? })
     }
 
-    fn command(&self) -> Command {
-        let mut command = tools::cargo();
-        command.args(["run", "--quiet", "--package", "xtask-bindgen", "--", "--headers"]);
-        command.arg(&self.headers.folder);
+    /// Builds the generator and returns its command. It is built like the tests, with the features of the whole workspace: bindgen is
+    /// not compiled once more for it.
+    fn command(&self) -> Result<Command> {
+        let mut build = tools::cargo();
+        build.args(["build", "--quiet", "--workspace", "--bin", GENERATOR]).current_dir(tools::workspace());
+        run::run(&mut build)?;
+        let program = format!("debug/{GENERATOR}{}", std::env::consts::EXE_SUFFIX);
+        let mut command = Command::new(tools::target_folder().join(program));
+        command.arg("--headers").arg(&self.headers.folder);
         command.env("LIBCLANG_PATH", self.libclang.folder());
         if let Libclang::Prefix(prefix) = &self.libclang {
             let mut folders = vec![prefix.join(setup::LIBRARY_FOLDER)];
@@ -65,14 +73,14 @@ impl Inputs {
             }
         }
         command.current_dir(tools::workspace()).stdin(Stdio::null());
-        command
+        Ok(command)
     }
 
     /// The command that compares the checked-in files with what the headers give.
-    pub(crate) fn check_command(&self) -> Command {
-        let mut command = self.command();
+    pub(crate) fn check_command(&self) -> Result<Command> {
+        let mut command = self.command()?;
         command.arg("--check");
-        command
+        Ok(command)
     }
 }
 
@@ -131,7 +139,7 @@ pub(crate) fn bindgen(arguments: &[String]) -> Result<()> {
     let headers = headers::headers()?;
     headers.tell_differences();
     let inputs = Inputs::new(headers)?;
-    run::run(inputs.command().args(arguments))?;
+    run::run(inputs.command()?.args(arguments))?;
     Ok(())
 }
 

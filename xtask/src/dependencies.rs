@@ -121,7 +121,26 @@ fn is_allowed(term: &LicenseReq, policy: &Policy) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    /// Every package that a selection is built from, with its features.
+    fn resolved(selection: &[&str]) -> BTreeSet<String> {
+        let mut tree = tools::cargo();
+        tree.args(["tree", "--locked", "--prefix", "none", "--format", "{p} [{f}]"]).args(selection);
+        let tree = run::capture(tree.current_dir(tools::workspace())).unwrap();
+        tree.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
+    }
+
+    /// With features of its own, nearly all that this program depends on would be compiled once more for whatever it builds.
+    #[test]
+    fn this_program_has_the_features_of_the_workspace() {
+        let own = resolved(&["--edges", "normal,build", "--package", "xtask"]);
+        let all = resolved(&["--edges", "normal,build,dev", "--workspace"]);
+        let missing: Vec<_> = own.difference(&all).collect();
+        assert!(own.len() > 50 && missing.is_empty(), "xtask/Cargo.toml has other features: {missing:#?}");
+    }
 
     fn package(license: Option<&str>, source: Option<&str>) -> Package {
         Package {

@@ -17,9 +17,10 @@ mod run;
 mod table;
 mod unexported;
 
-use std::panic::resume_unwind;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::thread::ScopedJoinHandle;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::available_parallelism;
 
 use anyhow::{Context, Result};
 use clap::Parser;
@@ -70,20 +71,26 @@ fn main() -> Result<()> {
     output.finish()
 }
 
-/// What bindgen makes of each version of each library, in their order. Reading headers takes most of the time, so each library has a
-/// thread.
+/// What bindgen makes of each version of each library, in their order. Reading headers takes most of the time, HIP's above all, so
+/// each core takes the next version until there are no more.
 fn read_all(headers: &Path) -> Vec<Vec<Result<String>>> {
-    let read = |library: &'static Library| {
-        let include = |release| headers.join(release).join("usr/include");
-        let versions = library.versions.iter();
-        versions.map(|version| run::bindgen(library, version, &include(version.release))).collect()
-    };
+    let versions =
+        LIBRARIES.iter().flat_map(|library| library.versions.iter().map(move |version| (library, version)));
+    let jobs: Vec<_> = versions.map(|(library, version)| (library, version, OnceLock::new())).collect();
+    let queue = Mutex::new(jobs.iter());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
     std::thread::scope(|scope| {
-        let threads: Vec<_> = LIBRARIES.iter().map(|library| scope.spawn(move || read(library))).collect();
-        let join =
-            |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-        threads.into_iter().map(join).collect()
-    })
+        for _ in 0..available_parallelism().map_or(1, NonZero::get) {
+            scope.spawn(|| {
+                while let Some((library, version, text)) = next() {
+                    let include = headers.join(version.release).join("usr/include");
+                    text.get_or_init(|| run::bindgen(library, version, &include));
+                }
+            });
+        }
+    });
+    let mut texts = jobs.into_iter().map(|(_, _, text)| text.into_inner().expect("all have been read"));
+    LIBRARIES.iter().map(|library| texts.by_ref().take(library.versions.len()).collect()).collect()
 }
 
 fn generate(
