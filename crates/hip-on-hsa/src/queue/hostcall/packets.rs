@@ -351,25 +351,23 @@ mod tests {
         body(&unsafe { Packets::new(address, 4, hsa_signal_t { handle: 0 }) });
     }
 
-    /// Puts packets on the ready list one after the other, as waves do.
-    fn make_ready(packets: &Packets, indices: &[u64], service: u32) {
-        for &index in indices {
-            let header = packets.packet(index as usize).0;
-            header.active.store(1, Ordering::Relaxed);
-            header.service.store(service, Ordering::Relaxed);
-            header.control.store(READY, Ordering::Relaxed);
-            header.next.store(packets.ready().load(Ordering::Relaxed), Ordering::Relaxed);
-            packets.ready().store(4 + index, Ordering::Release);
-        }
+    /// Puts a packet on the ready list, as a wave does.
+    fn make_ready(packets: &Packets, index: u64, service: u32) {
+        let header = packets.packet(index as usize).0;
+        header.active.store(1, Ordering::Relaxed);
+        header.service.store(service, Ordering::Relaxed);
+        header.control.store(READY, Ordering::Relaxed);
+        header.next.store(packets.ready().load(Ordering::Relaxed), Ordering::Relaxed);
+        packets.ready().store(4 + index, Ordering::Release);
     }
 
     /// The waves of packets that were refused wait until whoever serves them has said what happened.
     #[test]
     fn waves_that_are_refused_wait_until_they_are_released() {
         with_packets(|packets| {
-            make_ready(packets, &[1], DEVICE_MEMORY + 1);
-            make_ready(packets, &[2], FUNCTION_CALL);
-            make_ready(packets, &[3], 77);
+            make_ready(packets, 1, DEVICE_MEMORY + 1);
+            make_ready(packets, 2, FUNCTION_CALL);
+            make_ready(packets, 3, 77);
             let served = packets.serve(&mut Messages::new(packets.lanes()), &Nobody);
             assert_eq!(served.refused, [1, 3]);
             assert!(served.trouble.is_some_and(|what| what.contains("service 77")));
