@@ -121,7 +121,7 @@ pub(crate) fn bench(what: &Benchmark) -> Result<()> {
         }
         Benchmark::Kernels { options } => {
             run::run(&mut built_with_tests(options))?;
-            command = Command::new(tools::target_folder().join("debug").join(what.package().0));
+            command = tools::built(what.package().0);
         }
         _ => {}
     }

@@ -49,14 +49,10 @@ impl Inputs {
         Ok(Self { headers, libclang: find_libclang().ok_or(NoLibclang)? })
     }
 
-    /// Builds the generator and returns its command. It is built like the tests, with the features of the whole workspace: bindgen is
-    /// not compiled once more for it.
+    /// Builds the generator and returns its command.
     fn command(&self) -> Result<Command> {
-        let mut build = tools::cargo();
-        build.args(["build", "--quiet", "--workspace", "--bin", GENERATOR]).current_dir(tools::workspace());
-        run::run(&mut build)?;
-        let program = format!("debug/{GENERATOR}{}", std::env::consts::EXE_SUFFIX);
-        let mut command = Command::new(tools::target_folder().join(program));
+        run::run(&mut tools::build("--bin", GENERATOR))?;
+        let mut command = tools::built(GENERATOR);
         command.arg("--headers").arg(&self.headers.folder);
         command.env("LIBCLANG_PATH", self.libclang.folder());
         if let Libclang::Prefix(prefix) = &self.libclang {

@@ -71,11 +71,10 @@ fn target(device: &str, has_amd_gpu: bool) -> Option<&str> {
 
 /// Builds it with the profile and the features of the tests, which share the virtual GPU with it: its engine is optimised in both.
 fn build(target: Option<&str>) -> Command {
-    let mut command = tools::cargo();
+    let mut command = tools::build("--example", DEMO);
     if let Some(target) = target {
         command.env(TARGETS, target);
     }
-    command.args(["build", "--quiet", "--workspace", "--example", DEMO]).current_dir(tools::workspace());
     command
 }
 
@@ -118,8 +117,7 @@ impl Drop for Ahead {
 }
 
 fn command(options: &Options) -> Command {
-    let program = format!("debug/examples/{DEMO}{}", std::env::consts::EXE_SUFFIX);
-    let mut command = Command::new(tools::target_folder().join(program));
+    let mut command = tools::built(&format!("examples/{DEMO}"));
     if let Some(device) = &options.device {
         command.args(["--device", device]);
     }

@@ -119,6 +119,13 @@ fn is_allowed(term: &LicenseReq, policy: &Policy) -> bool {
     id.is_some_and(|id| policy.licenses.iter().any(|allowed| allowed == id.name))
 }
 
+/// What `cargo tree` prints of a selection, a package a line; those that it has printed before end with ` (*)`.
+pub(crate) fn tree(selection: &[&str]) -> Result<String> {
+    let mut tree = tools::cargo();
+    tree.args(["tree", "--locked", "--prefix", "none"]).args(selection);
+    Ok(run::capture(tree.current_dir(tools::workspace()))?)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -127,9 +134,7 @@ mod tests {
 
     /// Every package that a selection is built from, with its features.
     fn resolved(selection: &[&str]) -> BTreeSet<String> {
-        let mut tree = tools::cargo();
-        tree.args(["tree", "--locked", "--prefix", "none", "--format", "{p} [{f}]"]).args(selection);
-        let tree = run::capture(tree.current_dir(tools::workspace())).unwrap();
+        let tree = tree(&[&["--format", "{p} [{f}]"], selection].concat()).unwrap();
         tree.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
     }
 

@@ -568,9 +568,7 @@ fn check_dependencies() -> Result<Outcome> {
 fn without_virtual_gpu(shared: &Shared) -> Result<Outcome> {
     let features = ["--no-default-features", "--features", "ferrocm-hip/bytemuck"];
     let packages = [&["-p", "ferrocm-hip", "-p", "ferrocm-kernels", "-p", "ferrocm"][..], &features].concat();
-    let mut tree = tools::cargo();
-    tree.args(["tree", "--locked", "--edges", "normal,build", "--prefix", "none"]).args(&packages);
-    let tree = run::capture(tree.current_dir(tools::workspace()))?;
+    let tree = dependencies::tree(&[&["--edges", "normal,build"], &packages[..]].concat())?;
     let is_virtual = |line: &&str| VIRTUAL_GPU.iter().any(|package| line.split(' ').next() == Some(*package));
     if let Some(found) = tree.lines().find(is_virtual) {
         bail!("`hip` without its default features depends on {found}");

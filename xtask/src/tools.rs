@@ -105,6 +105,19 @@ pub(crate) fn target_folder() -> PathBuf {
     workspace().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
+/// Builds a program of the workspace like the tests, with their profile and the features of all members: what they have compiled is not
+/// compiled once more. `kind` is Cargo's option, `--bin` or `--example`.
+pub(crate) fn build(kind: &str, name: &str) -> Command {
+    let mut command = cargo();
+    command.args(["build", "--quiet", "--workspace", kind, name]).current_dir(workspace());
+    command
+}
+
+/// A program that has been built like the tests, by its path in the folder of their profile.
+pub(crate) fn built(path: &str) -> Command {
+    Command::new(target_folder().join(format!("debug/{path}{}", std::env::consts::EXE_SUFFIX)))
+}
+
 /// The workspace's folder.
 pub(crate) fn workspace() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -40,15 +40,13 @@ pub(crate) fn tune(options: &Options) -> Result<()> {
 
 /// With `--workspace`, for the features of the tests, with whose virtual GPU it runs.
 fn build() -> Command {
-    let mut command = tools::cargo();
-    command.args(["build", "--quiet", "--workspace", "--example", PROGRAM, "--manifest-path"]);
-    command.arg(tools::workspace().join("Cargo.toml"));
+    let mut command = tools::build("--example", PROGRAM);
     test::for_test_devices(&mut command);
     command
 }
 
 fn program(options: &Options) -> Command {
-    let mut command = Command::new(tools::target_folder().join("debug/examples").join(PROGRAM));
+    let mut command = tools::built(&format!("examples/{PROGRAM}"));
     for device in &options.devices {
         command.args(["--device", device]);
     }

@@ -17,17 +17,16 @@ mod run;
 mod table;
 mod unexported;
 
-use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
-use std::thread::available_parallelism;
+use std::thread::ScopedJoinHandle;
 
 use anyhow::{Context, Result};
 use clap::Parser;
 
 use crate::aliases::Aliases;
 use crate::api::Api;
-use crate::library::{LIBRARIES, Library};
+use crate::library::{LIBRARIES, Library, Version};
 use crate::merge::Merged;
 use crate::output::Output;
 
@@ -71,26 +70,20 @@ fn main() -> Result<()> {
     output.finish()
 }
 
-/// What bindgen makes of each version of each library, in their order. Reading headers takes most of the time, HIP's above all, so
-/// each core takes the next version until there are no more.
+/// What bindgen makes of each version of each library, in their order. Reading headers takes most of the time, HIP's above all, so each
+/// version has a thread.
 fn read_all(headers: &Path) -> Vec<Vec<Result<String>>> {
-    let versions =
-        LIBRARIES.iter().flat_map(|library| library.versions.iter().map(move |version| (library, version)));
-    let jobs: Vec<_> = versions.map(|(library, version)| (library, version, OnceLock::new())).collect();
-    let queue = Mutex::new(jobs.iter());
-    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let read = |library: &'static Library, version: &'static Version| {
+        run::bindgen(library, version, &headers.join(version.release).join("usr/include"))
+    };
+    let join = |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
     std::thread::scope(|scope| {
-        for _ in 0..available_parallelism().map_or(1, NonZero::get) {
-            scope.spawn(|| {
-                while let Some((library, version, text)) = next() {
-                    let include = headers.join(version.release).join("usr/include");
-                    text.get_or_init(|| run::bindgen(library, version, &include));
-                }
-            });
-        }
-    });
-    let mut texts = jobs.into_iter().map(|(_, _, text)| text.into_inner().expect("all have been read"));
-    LIBRARIES.iter().map(|library| texts.by_ref().take(library.versions.len()).collect()).collect()
+        let start = |library: &'static Library| -> Vec<_> {
+            library.versions.iter().map(|version| scope.spawn(move || read(library, version))).collect()
+        };
+        let threads: Vec<_> = LIBRARIES.iter().map(start).collect();
+        threads.into_iter().map(|versions| versions.into_iter().map(join).collect()).collect()
+    })
 }
 
 fn generate(
