@@ -11,7 +11,8 @@
 //     otherwise                 a token drawn by the probabilities softmax(logit / temperature), of those that are left of, one after the other,
 //                               the top_k most probable (0: all); the most probable ones that make up top_p of the rest, the one that
 //                               reaches it included; those of at least min_p times the largest probability.
-//                               It is the first whose probability, added to those of all tokens before it, exceeds uniforms[row] in [0, 1).
+//                               It is the first whose probability, added to those of all tokens before it, exceeds uniforms[row] in [0, 1);
+//                               the last of them for 1 and more, the first for less than 0 and for a NaN.
 //   Of equal logits, the first are taken first. A NaN is never drawn. A row without a number above -∞ gives 2³² - 1.
 //   Probabilities are counted in 2⁻⁴⁰ of the largest, so that sums are exact and the token depends on nothing but the arguments: neither on
 //   the order of additions nor on the size of a workgroup. What is less probable than that is not drawn.
@@ -69,8 +70,10 @@ __device__ __forceinline__ void sample(const T *logits, size_t columns, const Se
         return x != x ? Largest::neutral<float>() : x;
     };
     const auto mass = [=](float x) {
-        const float relative = x == best.value ? 1.0f : expf((x - best.value) / by.temperature);
-        return static_cast<uint64_t>(relative * ONE);
+        if (x == best.value)
+            return static_cast<uint64_t>(ONE);
+        const float below = x - best.value; // -∞ where one of them is infinite, also at an infinite temperature
+        return below > Largest::neutral<float>() ? static_cast<uint64_t>(expf(below / by.temperature) * ONE) : 0;
     };
     enum { TOP_K, TOP_P, DRAW };
     const uint64_t least_mass = static_cast<uint64_t>(fminf(fmaxf(by.min_p, 0.0f), 1.0f) * ONE);
@@ -103,7 +106,7 @@ __device__ __forceinline__ void sample(const T *logits, size_t columns, const Se
         const auto unit = [=](uint64_t prefix, uint64_t all) {
             return step == TOP_K ? 1 : step == TOP_P ? mass(of_rank(prefix >> 32)) : all;
         };
-        least = select_rank(columns, shift, target, rank, weight, unit);
+        least = select_rank(columns, shift, step != DRAW, target, rank, weight, unit);
     }
     if (block_thread() == 0)
         tokens[blockIdx.x] = static_cast<uint32_t>(columns - 1 - (least >> 32));

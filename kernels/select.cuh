@@ -19,13 +19,15 @@ __device__ __forceinline__ uint64_t rank_at(float x, size_t i) { return rank_at(
 __device__ __forceinline__ uint32_t index_of(uint64_t rank) { return ~static_cast<uint32_t>(rank); }
 
 // The largest r for which elements of ranks r and above weigh `target` or more; zero if all weigh less. Byte by byte, from `shift` on, where
-// ranks may differ: a pass over the row sums what weighs in the bucket of the bytes found so far, by the next byte. It ends early when all of
-// a bucket is needed. Sums are those of integers, so that their order does not count.
+// ranks may differ: a pass over the row sums what weighs in the bucket of the bytes found so far, by the next byte. Sums are those of integers,
+// so that their order does not count.
+//   rough       the result may be any r that selects the same elements, so that the search ends early when all of a bucket is needed.
+//               Otherwise it is the rank of an element that weighs something, if all together weigh `target` or more.
 //   rank(i)     of element i
 //   weight(i)   of element i
 //   unit(r, w)  asked once the upper 32 bits are found: what one of the elements of that bucket weighs, all of which weigh w
 template <typename Rank, typename Weight, typename Unit>
-__device__ __forceinline__ uint64_t select_rank(size_t n, int shift, uint64_t target, Rank rank, Weight weight, Unit unit) {
+__device__ __forceinline__ uint64_t select_rank(size_t n, int shift, bool rough, uint64_t target, Rank rank, Weight weight, Unit unit) {
     __shared__ unsigned long long buckets[256];
     __shared__ uint64_t found[3]; // the byte, what is still to be found in its bucket, and what that weighs
     const unsigned thread = block_thread(), threads = block_threads();
@@ -69,7 +71,7 @@ __device__ __forceinline__ uint64_t select_rank(size_t n, int shift, uint64_t ta
         prefix |= found[0] << shift;
         target = found[1];
         const uint64_t all = found[2];
-        if (target == all || (shift == 32 && target > all - unit(prefix, all)))
+        if ((rough && target == all) || (shift == 32 && target > all - unit(prefix, all)))
             break;
     }
     // `found` is written again two barriers later

@@ -16,7 +16,7 @@ __device__ __forceinline__ void topk(const T *src, size_t columns, unsigned k, T
     src += blockIdx.x * columns;
     const auto rank = [=](size_t i) { return rank_at(load(src + i), i); };
     const uint64_t least =
-        select_rank(columns, 56, k, rank, [](size_t) { return uint64_t(1); }, [](uint64_t, uint64_t) { return uint64_t(1); });
+        select_rank(columns, 56, true, k, rank, [](size_t) { return uint64_t(1); }, [](uint64_t, uint64_t) { return uint64_t(1); });
     const unsigned thread = block_thread(), threads = block_threads();
     unsigned size = 1; // of what is sorted
     while (size < k)

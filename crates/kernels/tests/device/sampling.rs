@@ -142,6 +142,51 @@ fn special_logits() {
     assert_exact!(bench.download(&tokens), [0, 1, 1, 0]);
 }
 
+/// Every column but some is a NaN or -∞, around bytes of the index: whatever the settings and the uniform, a token is a column with a number.
+#[test]
+fn only_columns_with_numbers_are_drawn() {
+    let bench = Bench::open();
+    let (inf, nan) = (f32::INFINITY, f32::NAN);
+    let usual = Sampling::default();
+    let settings = [
+        usual,
+        Sampling { temperature: inf, ..usual },
+        Sampling { temperature: f32::MIN_POSITIVE / 4.0, ..usual },
+        Sampling { top_p: 0.5, min_p: 2.0, ..usual },
+        Sampling { temperature: inf, top_p: 1e-30, top_k: 7, ..usual },
+    ];
+    let uniforms = [0.0, 0.5, 1.0 - f32::EPSILON / 2.0, 1.0, 2.0, -1.0, nan, inf];
+    for columns in [2, 63, 65, 256, 257, 1025] {
+        for (largest, other) in
+            [(0.0, 0.0), (f32::MAX, f32::MIN), (inf, 1.0), (-0.0, f32::MIN_POSITIVE / 4.0)]
+        {
+            for nothing in [nan, -inf] {
+                // two columns with numbers, and none in the last places
+                let numbers = [columns / 2 - usize::from(columns > 2), columns / 2];
+                let mut row = vec![nothing; columns];
+                row[numbers[0]] = other;
+                row[numbers[1]] = largest;
+                let rows = settings.len() * uniforms.len();
+                let logits = bench.upload(&row.repeat(rows));
+                let by: Vec<Sampling> = settings.iter().flat_map(|by| [*by; 8]).collect();
+                let (by, uniforms) = (bench.upload(&by), bench.upload(&uniforms.repeat(settings.len())));
+                let mut tokens = bench.zeroed::<u32>(rows);
+                bench.kernels.sample(&bench.stream, &logits, columns, &by, &uniforms, &mut tokens).unwrap();
+                let tokens = bench.download(&tokens);
+                let wrong = tokens.iter().position(|token| !numbers.contains(&(*token as usize)));
+                let what = || {
+                    format!("{columns} columns of {nothing}, {largest} and {other}: {wrong:?} of {tokens:?}")
+                };
+                assert!(exact(wrong.is_none()), "{}", what());
+                // of equal ones at an infinite temperature, a uniform of 1 draws the last
+                if largest == other && largest == 0.0 {
+                    assert_eq!(tokens[3] as usize, numbers[1], "{}", what());
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_vocabulary() {
     let bench = Bench::open();
