@@ -246,6 +246,9 @@ struct TestArguments {
     /// versions of Mesa are fetched into the target folder
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks", "mpi"])]
     vulkan: bool,
+    /// Run only the tests that are judged by debuggers, GnuPG and nvcc, and fail where one of these is not installed
+    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks", "mpi"])]
+    judges: bool,
     /// Run only the tests of what makes packages, xtask/package, which is a workspace of its own. `cargo xtask package --check` tests packages
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks", "mpi"])]
     packages: bool,
@@ -323,6 +326,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             mpi,
             devices,
             vulkan,
+            judges,
             packages,
             only,
             ..
@@ -338,6 +342,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             mpi,
             devices,
             vulkan,
+            judges,
             packages,
             only,
             rocm: sysroot::releases(&rocm)?,

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: everything that has to hold, in one command.
 
 mod libraries;
+mod skips;
 
 use std::cell::{Cell, OnceCell};
 use std::path::{Path, PathBuf};
@@ -9,12 +10,16 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
+use setup::debian::Reach;
 use setup::table::{Align, Table};
 use setup::{run, toolchain};
+use test_skip::Lack;
 
+use self::skips::Skips;
 use crate::bindgen::Inputs;
 use crate::rocm::Release;
 use crate::rocm::headers::{self, Headers};
+use crate::rocm::test_tools;
 use crate::tools::{self, NEXTEST, TARGETS};
 use crate::{
     PROGRAM, build_kernels, candle, conflicts, dependencies, engines, miri, package, registry, results,
@@ -37,8 +42,13 @@ const TARGET_TESTS: &str = "binary(/^device/) & (package(ferrocm-kernels) | pack
      package(ferrocm-rocblas) | package(cuda-trees-test))";
 /// The device tests of the kernels.
 const KERNEL_DEVICE_TESTS: &str = "package(ferrocm-kernels) & binary(/^device/)";
+/// Compares listings with LLVM's; with `--related` also those of kernels that nothing else compiles.
+const LISTINGS: &str = "package(ferrocm-vgpu-isa) & test(/^listing::/)";
 /// What people who install the program may leave out, with whose absence the step without the virtual GPU tests it.
 const MEASURE: &str = "ferrocm/measure";
+
+/// Tests that are judged by programs that neither set-up nor the steps of a run fetch: debuggers, GnuPG, nvcc.
+const JUDGED_TESTS: &str = "package(fleet-images) | (package(ferrocm-kernel-build) & test(a_real_nvcc))";
 
 /// What Clippy is told.
 const LINTS: [&str; 2] = ["-D", "warnings"];
@@ -85,6 +95,8 @@ pub(crate) struct Options {
     pub(crate) devices: bool,
     /// Run the tests of memory that Vulkan and HIP share, and nothing else.
     pub(crate) vulkan: bool,
+    /// Run the tests that are judged by debuggers, GnuPG and nvcc, none of which may be missing, and nothing else.
+    pub(crate) judges: bool,
     /// Test the program that makes packages, and nothing else.
     pub(crate) packages: bool,
     /// Of the steps, run only those with this in their names.
@@ -96,8 +108,28 @@ pub(crate) struct Options {
 enum Outcome {
     Passed,
     Failed(String),
+    /// Nobody asked for it, or it cannot be here.
     Skipped(String),
+    /// The machine lacks something that it can have, which continuous integration does not let pass.
+    Lacking(String),
     NotReached,
+}
+
+impl Outcome {
+    /// A step that finds something missing.
+    fn without(missing: &Missing) -> Self {
+        match missing.reach {
+            Reach::Never => Self::Skipped(missing.reason.clone()),
+            Reach::NotNow => Self::Lacking(missing.reason.clone()),
+        }
+    }
+}
+
+/// What the machine does not have.
+#[derive(Debug, Clone)]
+struct Missing {
+    reach: Reach,
+    reason: String,
 }
 
 /// One step of the test run: its heading, and what it does.
@@ -117,8 +149,11 @@ pub(crate) fn test(options: Options) -> Result<()> {
     let started = Instant::now();
     let shared = Shared {
         cache: toolchain::cache_folder()?,
+        skips: Skips::new()?,
         fetched_headers: Cell::new(None),
         headers: OnceCell::new(),
+        fetched_tools: Cell::new(None),
+        tools: OnceCell::new(),
         candle: OnceCell::new(),
         engines: OnceCell::new(),
         results: OnceCell::new(),
@@ -131,8 +166,11 @@ pub(crate) fn test(options: Options) -> Result<()> {
             bail!("no step has \"{only}\" in its name: {}", names.join(", "));
         }
     }
-    let results = run_steps(steps);
+    let results = run_steps(steps, is_continuous_integration());
     println!("\n{}", summary(&results));
+    if let Some(skipped) = shared.skips.summary()? {
+        println!("{skipped}");
+    }
     let total = started.elapsed().as_secs();
     match results.iter().find(|(_, outcome, _)| matches!(outcome, Outcome::Failed(_))) {
         Some((name, ..)) => bail!("failed at: {name} (after {total} s)"),
@@ -143,13 +181,20 @@ pub(crate) fn test(options: Options) -> Result<()> {
     }
 }
 
+/// What another thread fetches.
+type Fetched<T, E> = Cell<Option<JoinHandle<Result<T, E>>>>;
+
 /// What one step finds and others use.
 struct Shared {
     cache: PathBuf,
+    /// What tests say that they skip.
+    skips: Skips,
     /// Fetches the headers while the kernels are compiled. Whole folders are published, so that it may be left at any time.
-    fetched_headers: Cell<Option<JoinHandle<Result<Headers, headers::Error>>>>,
-    /// Or why the machine cannot have them.
-    headers: OnceCell<Result<Headers, String>>,
+    fetched_headers: Fetched<Headers, headers::Error>,
+    headers: OnceCell<Result<Headers, Missing>>,
+    /// The same for the programs that tests are judged by.
+    fetched_tools: Fetched<PathBuf, test_tools::Error>,
+    tools: OnceCell<Result<PathBuf, Missing>>,
     /// Of candle's kernels.
     candle: OnceCell<PathBuf>,
     engines: OnceCell<engines::Engines>,
@@ -196,11 +241,23 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     if options.vulkan {
         return libraries::vulkan_steps(shared);
     }
+    if options.judges {
+        return vec![Step::new("tests by other judges", || {
+            let mut command = nextest_run(shared, JUDGED_TESTS, None)?;
+            skips::require(&mut command, &[Lack::Tool, Lack::Judge]);
+            execute(command)
+        })];
+    }
     if options.packages {
         let steps = ["format of xtask/package", "lints of xtask/package", "tests of xtask/package"]
             .into_iter()
             .zip(package::tests());
-        return steps.map(|(name, command)| Step::new(name, move || execute(command))).collect();
+        let run = |mut command: Command| {
+            shared.skips.collect(&mut command);
+            skips::require(&mut command, &[Lack::Tool, Lack::Judge]);
+            execute(command)
+        };
+        return steps.map(|(name, command)| Step::new(name, move || run(command))).collect();
     }
     if options.template {
         return vec![Step::new("own crate in every way", || template::whole().map(|()| Outcome::Passed))];
@@ -210,6 +267,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
         Step::new("toolchain", || {
             setup::install(&PROGRAM, setup::Options { yes: true, ..setup::Options::default() })?;
             shared.fetched_headers.set(Some(thread::spawn(headers::headers)));
+            shared.fetched_tools.set(Some(thread::spawn(test_tools::folder)));
             Ok(Outcome::Passed)
         }),
         Step::new("kernels", || {
@@ -219,6 +277,15 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
             Ok(Outcome::Passed)
         }),
         Step::new("headers", || fetch_headers(shared)),
+        Step::new("tools of the tests", || {
+            Ok(match tools_of(shared)? {
+                Ok(folder) => {
+                    println!("They are in {}", folder.display());
+                    Outcome::Passed
+                }
+                Err(missing) => Outcome::without(missing),
+            })
+        }),
         Step::new("conflict markers", conflict_markers),
         Step::new("format", || cargo(["fmt", "--all", "--check"])),
         Step::new("lints", || {
@@ -271,6 +338,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     steps.push(Step::new("memory shared with Vulkan", || {
         Ok(Outcome::Skipped("only with --vulkan".to_owned()))
     }));
+    steps.push(Step::new("tests by other judges", || Ok(Outcome::Skipped("only with --judges".to_owned()))));
     steps.push(Step::new("packages", || Ok(Outcome::Skipped("only with --packages".to_owned()))));
     steps.push(Step::new("tests under Miri", || Ok(Outcome::Skipped("only with --miri".to_owned()))));
     steps.push(Step::new("candle's kernels", || Ok(Outcome::Skipped("only with --candle".to_owned()))));
@@ -373,7 +441,12 @@ fn related_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
             execute(command)
         })
     });
-    tests.into()
+    let listings = Step::new("listings for related targets", || {
+        let mut command = nextest_run(shared, LISTINGS, None)?;
+        command.args(["--run-ignored", "all"]).env(TARGETS, targets_of(&RELATED_DEVICES).join(","));
+        execute(command)
+    });
+    tests.into_iter().chain([listings]).collect()
 }
 
 pub(crate) fn targets_of(devices: &[&str]) -> Vec<String> {
@@ -392,7 +465,12 @@ fn miri_steps<'a>() -> Vec<Step<'a>> {
     std::iter::once(installed).chain(groups).collect()
 }
 
-fn run_steps(steps: Vec<Step<'_>>) -> Vec<(String, Outcome, Duration)> {
+/// Whether what is missing fails the run: a person sees what is skipped, and nobody looks at a log that is green.
+fn is_continuous_integration() -> bool {
+    tools::variable("CI").is_some_and(|value| value != "false" && value != "0")
+}
+
+fn run_steps(steps: Vec<Step<'_>>, strict: bool) -> Vec<(String, Outcome, Duration)> {
     let mut results = Vec::new();
     let mut failed = false;
     for Step { name, action } in steps {
@@ -402,12 +480,18 @@ fn run_steps(steps: Vec<Step<'_>>) -> Vec<(String, Outcome, Duration)> {
         }
         println!("\n== {name}");
         let started = Instant::now();
-        let outcome = action().unwrap_or_else(|error| Outcome::Failed(with_causes(&error)));
+        let outcome = match action() {
+            Ok(Outcome::Lacking(reason)) if strict => Outcome::Failed(format!(
+                "in continuous integration nothing that a machine can have is skipped: {reason}"
+            )),
+            Ok(outcome) => outcome,
+            Err(error) => Outcome::Failed(with_causes(&error)),
+        };
         let elapsed = started.elapsed();
         match &outcome {
             Outcome::Passed => println!("-- {name}: passed in {:.1} s", elapsed.as_secs_f64()),
             Outcome::Failed(reason) => println!("-- {name}: FAILED: {reason}"),
-            Outcome::Skipped(reason) => println!("-- {name}: skipped: {reason}"),
+            Outcome::Skipped(reason) | Outcome::Lacking(reason) => println!("-- {name}: skipped: {reason}"),
             Outcome::NotReached => {}
         }
         failed = matches!(outcome, Outcome::Failed(_));
@@ -430,12 +514,14 @@ fn summary(results: &[(String, Outcome, Duration)]) -> String {
     for (name, outcome, elapsed) in results {
         let seconds = match outcome {
             Outcome::Passed | Outcome::Failed(_) => format!("{:.1}", elapsed.as_secs_f64()),
-            Outcome::Skipped(_) | Outcome::NotReached => String::new(),
+            Outcome::Skipped(_) | Outcome::Lacking(_) | Outcome::NotReached => String::new(),
         };
         let result = match outcome {
             Outcome::Passed => "passed".to_owned(),
             Outcome::Failed(reason) => format!("FAILED: {}", run::headline(reason)),
-            Outcome::Skipped(reason) => format!("skipped: {}", run::headline(reason)),
+            Outcome::Skipped(reason) | Outcome::Lacking(reason) => {
+                format!("skipped: {}", run::headline(reason))
+            }
             Outcome::NotReached => "not reached".to_owned(),
         };
         table.row([name.clone(), seconds, result]);
@@ -474,21 +560,38 @@ fn conflict_markers() -> Result<Outcome> {
     }
 }
 
-/// The headers of all releases, which are fetched once, or why the machine cannot have them.
-fn headers_of(shared: &Shared) -> Result<Result<&Headers, &str>> {
-    if shared.headers.get().is_none() {
-        let fetched = match shared.fetched_headers.take() {
+/// What another thread fetches, or this one if none was told to; or why the machine does not have it.
+fn fetched<'a, T, E: std::error::Error + Send + Sync + 'static>(
+    kept: &'a OnceCell<Result<T, Missing>>,
+    fetching: &Fetched<T, E>,
+    fetch: fn() -> Result<T, E>,
+    reach: fn(&E) -> Option<Reach>,
+) -> Result<Result<&'a T, &'a Missing>> {
+    if kept.get().is_none() {
+        let found = match fetching.take() {
             Some(fetching) => fetching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            None => headers::headers(),
+            None => fetch(),
         };
-        let found = match fetched {
-            Err(error) if !error.is_out_of_reach() => return Err(error.into()),
-            found => found.map_err(|error| error.to_string()),
+        let found = match found {
+            Ok(found) => Ok(found),
+            Err(error) => match reach(&error) {
+                Some(reach) => Err(Missing { reach, reason: error.to_string() }),
+                None => return Err(error.into()),
+            },
         };
-        shared.headers.get_or_init(|| found);
+        kept.get_or_init(|| found);
     }
-    let found = shared.headers.get().context("the headers have been fetched")?;
-    Ok(found.as_ref().map_err(String::as_str))
+    Ok(kept.get().context("it has been fetched")?.as_ref())
+}
+
+/// The headers of all releases.
+fn headers_of(shared: &Shared) -> Result<Result<&Headers, &Missing>> {
+    fetched(&shared.headers, &shared.fetched_headers, headers::headers, headers::Error::reach)
+}
+
+/// The folder of the programs that tests are judged by.
+fn tools_of(shared: &Shared) -> Result<Result<&PathBuf, &Missing>> {
+    fetched(&shared.tools, &shared.fetched_tools, test_tools::folder, test_tools::Error::reach)
 }
 
 fn fetch_headers(shared: &Shared) -> Result<Outcome> {
@@ -498,23 +601,24 @@ fn fetch_headers(shared: &Shared) -> Result<Outcome> {
             println!("The headers of all releases are in {}", found.folder.display());
             Ok(Outcome::Passed)
         }
-        Err(reason) => Ok(Outcome::Skipped(reason.to_owned())),
+        Err(missing) => Ok(Outcome::without(missing)),
     }
 }
 
 /// The folder of the headers of all releases.
 fn headers_folder(shared: &Shared) -> Result<&Path> {
-    headers_of(shared)?.map(|found| found.folder.as_path()).map_err(|reason| anyhow!(reason.to_owned()))
+    let found = headers_of(shared)?.map(|found| found.folder.as_path());
+    found.map_err(|missing| anyhow!(missing.reason.clone()))
 }
 
 fn bindings(shared: &Shared) -> Result<Outcome> {
     let headers = match headers_of(shared)? {
         Ok(headers) => headers,
-        Err(reason) => return Ok(Outcome::Skipped(reason.to_owned())),
+        Err(missing) => return Ok(Outcome::without(missing)),
     };
     let inputs = match Inputs::new(headers.clone()) {
         Ok(inputs) => inputs,
-        Err(reason) => return Ok(Outcome::Skipped(reason.to_string())),
+        Err(reason) => return Ok(Outcome::Lacking(reason.to_string())),
     };
     match execute(inputs.check_command()?) {
         // A mirror that has moved on is no fault of the checked-in files; `cargo xtask bindgen --check` still tells.
@@ -586,6 +690,7 @@ fn nextest_command(shared: &Shared) -> Result<Command> {
         .context("cargo-nextest is needed and could not be installed")?;
     let mut command = Command::new(program);
     command.arg("nextest");
+    shared.skips.collect(&mut command);
     Ok(command)
 }
 
@@ -609,6 +714,15 @@ fn nextest_run(shared: &Shared, filter: &str, device: Option<&str>) -> Result<Co
         Some(headers) => command.env(headers::FOLDER_VARIABLE, &headers.folder),
         None => command.env_remove(headers::FOLDER_VARIABLE),
     };
+    // Device tests need none of them.
+    if device.is_none()
+        && let Ok(tools) = tools_of(shared)?
+    {
+        test_tools::offer(&mut command, tools);
+        if headers.is_some() {
+            skips::require(&mut command, &[Lack::Tool]);
+        }
+    }
     Ok(command)
 }
 
@@ -658,12 +772,15 @@ mod tests {
                 Ok(outcome)
             })
         };
-        let results = run_steps(vec![
-            step("a", Outcome::Passed),
-            step("b", Outcome::Skipped("no reason".to_owned())),
-            Step::new("c", || bail!("broken")),
-            step("d", Outcome::Passed),
-        ]);
+        let results = run_steps(
+            vec![
+                step("a", Outcome::Passed),
+                step("b", Outcome::Skipped("no reason".to_owned())),
+                Step::new("c", || bail!("broken")),
+                step("d", Outcome::Passed),
+            ],
+            false,
+        );
         assert_eq!(*ran.borrow(), ["a", "b"]);
         let outcomes: Vec<&Outcome> = results.iter().map(|(_, outcome, _)| outcome).collect();
         assert_eq!(
@@ -675,6 +792,20 @@ mod tests {
                 &Outcome::NotReached,
             ]
         );
+    }
+
+    #[test]
+    fn what_a_machine_can_have_is_not_skipped_in_continuous_integration() {
+        let missing = |reach| Missing { reach, reason: "no mirror".to_owned() };
+        for (reach, passes) in [(Reach::Never, [true, true]), (Reach::NotNow, [true, false])] {
+            for (strict, passes) in [false, true].into_iter().zip(passes) {
+                let step = Step::new("headers", move || Ok(Outcome::without(&missing(reach))));
+                let results = run_steps(vec![step], strict);
+                let (_, outcome, _) = &results[0];
+                assert_eq!(!matches!(outcome, Outcome::Failed(_)), passes, "{reach:?} {strict}: {outcome:?}");
+                assert!(summary(&results).contains("no mirror"), "{}", summary(&results));
+            }
+        }
     }
 
     #[test]

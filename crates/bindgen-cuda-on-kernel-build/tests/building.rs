@@ -7,6 +7,7 @@ use std::{env, fs};
 use bindgen_cuda::Builder;
 use code_object::text;
 use kernel_build::toolchain;
+use test_skip::{Lack, skip};
 
 /// Set for a process that runs a script: its sources' folder.
 const SOURCES: &str = "SOURCES_OF_A_SCRIPT";
@@ -35,7 +36,7 @@ fn a_script() {
 #[test]
 fn constants_are_written_and_errors_are_cargos() {
     if let Err(error) = toolchain::find() {
-        println!("skipped: {error}");
+        skip(Lack::Tool, error);
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -6,6 +6,7 @@ use std::path::Path;
 use code_object::{CodeObject, TargetId, bundle, text};
 use cudaforge::{Error, KernelBuilder};
 use kernel_build::{targets_from_env, toolchain};
+use test_skip::{Lack, skip};
 
 const KERNEL: &str = "#include \"factor.cuh\"\n\
     extern \"C\" __global__ void scale(float *x) { x[threadIdx.x] *= FACTOR; }\n\
@@ -17,7 +18,7 @@ const LAUNCHER: &str = "#include <cuda_runtime.h>\n\
 /// A folder with sources, unless there is no compiler, which the test run installs.
 fn folder() -> Option<tempfile::TempDir> {
     if let Err(error) = toolchain::find() {
-        println!("skipped: {error}");
+        skip(Lack::Tool, error);
         return None;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use test_skip::{Lack, skip};
 
 #[path = "cli/bench_compare.rs"]
 mod bench_compare;
@@ -179,7 +180,7 @@ fn manual_pages_and_completions_know_every_command() {
             "{}",
             String::from_utf8_lossy(&done.stderr)
         ),
-        Err(_) => println!("skipped: no bash on this machine"),
+        Err(_) => skip(Lack::Machine, "no bash on this machine"),
     }
     for shell in ["zsh", "fish", "elvish", "powershell"] {
         let ran = run(&mut ferrocm(&["completions", shell]));
@@ -380,7 +381,7 @@ fn names(folder: &Path) -> Vec<String> {
 #[test]
 fn doctor_says_what_is_missing_and_what_to_do() {
     if Path::new("/opt/rocm").exists() {
-        eprintln!("skipped: this machine has a ROCm, which no variable hides");
+        skip(Lack::Machine, "this machine has a ROCm, which no variable hides");
         return;
     }
     let empty = Empty::new();
@@ -406,7 +407,7 @@ fn doctor_says_what_is_missing_and_what_to_do() {
 fn setup_installs_nothing_over_a_complete_toolchain() {
     let doctor = run(&mut ferrocm(&["doctor"]));
     if doctor.code != Some(0) {
-        eprintln!("skipped: this machine has no device toolchain\n{}", doctor.err);
+        skip(Lack::Tool, format_args!("this machine has no device toolchain\n{}", doctor.err));
         return;
     }
     assert!(doctor.out.ends_with("\nEverything that is required is here.\n"), "{}", doctor.out);

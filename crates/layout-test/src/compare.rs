@@ -219,6 +219,8 @@ fn claim(version: &Version, question: Question) -> (Item, Property, i128) {
 #[cfg(test)]
 #[cfg(not(miri))]
 mod tests {
+    use test_skip::{Lack, skip};
+
     use super::*;
     use crate::Layout;
 
@@ -252,7 +254,7 @@ struct tail { char a; long b; };
     /// The differences to the headers above; `None` on a machine without a compiler.
     fn differences(headers: &str, version: &Version) -> Option<Result<Vec<String>, Error>> {
         let Some(compiler) = Compiler::find() else {
-            println!("skipped: there is no C compiler");
+            skip(Lack::Tool, "there is no C compiler");
             return None;
         };
         let folder = tempfile::tempdir().expect("temp folder");

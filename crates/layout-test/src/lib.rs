@@ -4,12 +4,14 @@
 //! A `-sys` crate's generator writes a [`Table`] of what its Rust types say. [`check`] writes a C program that asks the
 //! same of the headers, compiles and runs it, and fails with all differences at once. The headers are those below the
 //! folder that `FERROCM_ROCM_HEADERS` names (`<release>/usr/include`; `cargo xtask test` fetches them and sets it).
-//! Without them, or without a C compiler, the test says so and passes.
+//! Without them, or without a C compiler, the test skips itself.
 #![warn(missing_docs)]
 
 mod compare;
 mod headers;
 mod program;
+
+use test_skip::{Lack, skip};
 
 pub use compare::{Difference, Error, Item, Property, compare};
 pub use headers::{Compiler, FOLDER_VARIABLE, include_folder};
@@ -62,15 +64,15 @@ pub struct Layout {
 /// If anything differs, with a line for each difference; if the headers that are here cannot be compiled.
 pub fn check(table: &Table) {
     let library = table.library;
-    let skip = |reason: &str| println!("skipped: the layouts of {library}: {reason}");
+    let skipped = |lack, reason: &str| skip(lack, format_args!("the layouts of {library}: {reason}"));
     if cfg!(miri) {
-        return skip("Miri starts no compilers");
+        return skipped(Lack::Machine, "Miri starts no compilers");
     }
     let Some(folder) = std::env::var_os(FOLDER_VARIABLE).filter(|folder| !folder.is_empty()) else {
-        return skip(&format!("{FOLDER_VARIABLE} is not set"));
+        return skipped(Lack::Tool, &format!("{FOLDER_VARIABLE} is not set"));
     };
     let Some(compiler) = Compiler::find() else {
-        return skip("there is no C compiler (cc, gcc or clang)");
+        return skipped(Lack::Tool, "there is no C compiler (cc, gcc or clang)");
     };
     let mut report = String::new();
     for version in table.versions {
@@ -78,7 +80,7 @@ pub fn check(table: &Table) {
         let include = match include_folder(folder.as_ref(), table, version) {
             Ok(include) => include,
             Err(reason) => {
-                println!("skipped: the layouts of {library} {number}: {reason}");
+                skip(Lack::Tool, format_args!("the layouts of {library} {number}: {reason}"));
                 continue;
             }
         };

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::ptr::without_provenance_mut;
 
 use rocblas_sys::*;
+use test_skip::{Lack, skip};
 
 /// What both libraries have. A status of 1000 says that the function that writes over B was called.
 const COMMON: &str = r#"
@@ -40,7 +41,7 @@ int rocblas_strmm(ARGUMENTS, const float *b, int ldb, float *c, int ldc) {
 /// A library of a version, or `None`, with the reason printed, where none can be made.
 fn library(version: &str, functions: &str) -> Option<&'static Table> {
     if cfg!(miri) || !cfg!(target_os = "linux") {
-        println!("skipped: the fake libraries are made for Linux, and Miri cannot open them");
+        skip(Lack::Machine, "the fake libraries are made for Linux, and Miri cannot open them");
         return None;
     }
     // The library stays open, its file need not.
@@ -48,7 +49,7 @@ fn library(version: &str, functions: &str) -> Option<&'static Table> {
     let (source, library) = (folder.path().join("fake.c"), folder.path().join("libfake.so"));
     std::fs::write(&source, format!("{COMMON}{functions}")).expect("the source can be written");
     if let Err(error) = compile(version, &source, &library) {
-        println!("skipped: no C compiler: cc: {error}");
+        skip(Lack::Tool, format_args!("no C compiler: cc: {error}"));
         return None;
     }
     // SAFETY: the file is what the compiler has just made; it has no initialisers.

@@ -408,13 +408,7 @@ fn report(manifest: &Manifest, place: &Path, toolchains: &Toolchains) {
 
 /// The compiler and what it needs, from the suites of the stable release.
 fn resolve_base(plan: &Plan, mirrors: &Mirrors, root: PathBuf) -> Result<(PrivateApt, Vec<Resolved>), Error> {
-    let text: String = [&mirrors.main, &mirrors.security]
-        .map(|mirror| {
-            let suites: Vec<&str> = mirror.suites.iter().map(String::as_str).collect();
-            apt::stanza(mirror, &suites, mirror.check_valid_until)
-        })
-        .concat();
-    let apt = PrivateApt::create(root, &text)?;
+    let apt = PrivateApt::create(root, &apt::own_stanzas(mirrors))?;
     apt.update()?;
     let roots = plan.roots();
     let offered = apt.candidates(roots)?;

@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use sys_load::{Functions, Library};
+use test_skip::{Lack, skip};
 
 /// The variable that says which release's libraries a test runs on, such as `5.7`.
 pub const RELEASE_VARIABLE: &str = "FERROCM_ROCM_RELEASE";
@@ -33,8 +34,11 @@ impl Sysroot {
 
     fn of(variable: impl Fn(&str) -> Option<String>) -> Option<Sysroot> {
         let (Some(release), Some(folder)) = (variable(RELEASE_VARIABLE), variable(FOLDER_VARIABLE)) else {
-            println!(
-                "skipped: {RELEASE_VARIABLE} or {FOLDER_VARIABLE} is not set (cargo xtask test --rocm all)"
+            skip(
+                Lack::Suite,
+                format_args!(
+                    "{RELEASE_VARIABLE} or {FOLDER_VARIABLE} is not set (cargo xtask test --rocm all)"
+                ),
             );
             return None;
         };
@@ -46,7 +50,7 @@ impl Sysroot {
     pub fn pick<T: Copy>(&self, what: &str, releases: &[(&str, T)]) -> Option<T> {
         let found = releases.iter().find(|(release, _)| *release == self.release);
         if found.is_none() {
-            println!("skipped: there is no {what} of ROCm {}", self.release);
+            skip(Lack::Device, format_args!("there is no {what} of ROCm {}", self.release));
         }
         found.map(|(_, value)| *value)
     }
@@ -63,7 +67,7 @@ impl Sysroot {
     pub fn is_without_gpu(&self) -> bool {
         let without = !Path::new(AMD_DRIVER).exists();
         if !without {
-            println!("skipped: this machine has an AMD GPU ({AMD_DRIVER})");
+            skip(Lack::Machine, format_args!("this machine has an AMD GPU ({AMD_DRIVER})"));
         }
         without
     }

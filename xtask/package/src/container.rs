@@ -148,6 +148,8 @@ fn json(value: &Value) -> Result<Vec<u8>> {
 mod tests {
     use std::process::Command;
 
+    use test_skip::{Lack, skip};
+
     use super::*;
     use crate::about::example;
 
@@ -189,7 +191,7 @@ mod tests {
                 let program = folder.path().join("bundle/rootfs/usr/bin/ferrocm");
                 assert_eq!(std::fs::read_to_string(program).expect("the program"), "program");
             }
-            Err(_) => println!("skipped: no umoci on this machine"),
+            Err(_) => skip(Lack::Judge, "no umoci on this machine"),
         }
     }
 
@@ -205,7 +207,7 @@ mod tests {
         std::fs::write(&file, text).expect("write");
         match Command::new("hadolint").arg(&file).output() {
             Ok(done) => assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout)),
-            Err(_) => println!("skipped: no hadolint on this machine"),
+            Err(_) => skip(Lack::Judge, "no hadolint on this machine"),
         }
     }
 }

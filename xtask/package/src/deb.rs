@@ -148,6 +148,8 @@ fn changelog(about: &About) -> Result<String> {
 mod tests {
     use std::process::Command;
 
+    use test_skip::{Lack, skip};
+
     use super::*;
     use crate::about::example;
 
@@ -168,7 +170,7 @@ mod tests {
     fn dpkg_deb(arguments: &[&str], file: &std::path::Path) -> Option<String> {
         let done = Command::new("dpkg-deb").args(arguments).arg(file).output();
         let Ok(done) = done else {
-            println!("skipped: no dpkg-deb on this machine");
+            skip(Lack::Judge, "no dpkg-deb on this machine");
             return None;
         };
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
@@ -229,7 +231,7 @@ mod tests {
             Command::new("dpkg").args(["--compare-versions", &version(&about), "lt", "1.0.0"]).status();
         match earlier {
             Ok(status) => assert!(status.success()),
-            Err(_) => println!("skipped: no dpkg on this machine"),
+            Err(_) => skip(Lack::Judge, "no dpkg on this machine"),
         }
     }
 }

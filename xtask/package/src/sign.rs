@@ -151,6 +151,7 @@ mod tests {
     use std::process::Command;
 
     use minisign::KeyPair;
+    use test_skip::{Lack, skip};
 
     use super::*;
     use crate::about::example;
@@ -182,7 +183,7 @@ mod tests {
         };
         match verify("a.txt") {
             Some(verified) => assert!(verified && verify(SUMS) == Some(true)),
-            None => println!("skipped: no minisign on this machine"),
+            None => skip(Lack::Judge, "no minisign on this machine"),
         }
         std::fs::write(folder.path().join("a.txt"), "A").expect("write");
         assert!(!check());

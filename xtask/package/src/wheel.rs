@@ -151,6 +151,8 @@ fn zip(files: &Tree, info: &str, about: &About) -> Result<Vec<u8>> {
 mod tests {
     use std::process::Command;
 
+    use test_skip::{Lack, skip};
+
     use super::*;
     use crate::about::example;
 
@@ -208,10 +210,10 @@ mod tests {
             .output();
         match pip {
             Ok(done) if String::from_utf8_lossy(&done.stderr).contains("No module named pip") => {
-                return println!("skipped: Python has no pip here");
+                return skip(Lack::Judge, "Python has no pip here");
             }
             Ok(done) => assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr)),
-            Err(_) => return println!("skipped: no Python on this machine"),
+            Err(_) => return skip(Lack::Judge, "no Python on this machine"),
         }
         let ran = Command::new("python3")
             .args(["-m", "ferrocm", "word"])

@@ -12,7 +12,7 @@ use setup::debian::package::{self, ManifestPackage};
 use setup::debian::sources::{Mirrors, without_credentials};
 use setup::debian::store::Store;
 use setup::debian::tested::{self, Tested};
-use setup::debian::{self, io_error};
+use setup::debian::{self, Reach, io_error};
 use setup::{progress, toolchain};
 
 use super::{RELEASES, Release};
@@ -48,19 +48,12 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// Whether this machine cannot have the headers now; other errors are faults that somebody has to look at.
-    pub(crate) fn is_out_of_reach(&self) -> bool {
-        matches!(
-            self,
-            Self::Fetch {
-                source: debian::Error::Unsupported { .. }
-                    | debian::Error::NoMirror { .. }
-                    | debian::Error::Index { .. }
-                    | debian::Error::Download { .. }
-                    | debian::Error::NotFound { .. },
-                ..
-            }
-        )
+    /// Why this machine cannot have the headers, or cannot have them now; other errors are faults that somebody has to look at.
+    pub(crate) fn reach(&self) -> Option<Reach> {
+        match self {
+            Self::Fetch { source, .. } => source.reach(),
+            _ => None,
+        }
     }
 }
 
@@ -334,7 +327,7 @@ mod tests {
             error.to_string().contains("7.2/usr/include/hip/hip_runtime_api.h does not exist"),
             "{error}"
         );
-        assert!(!error.is_out_of_reach());
+        assert_eq!(error.reach(), None);
         publish(folder.path(), release("7.2"));
         for release in &RELEASES {
             fs::remove_file(folder.path().join(release.name).join(MANIFEST)).expect("remove");
@@ -346,10 +339,11 @@ mod tests {
     #[test]
     fn only_what_the_machine_cannot_have_is_out_of_reach() {
         let failed = |source| Error::Fetch { releases: vec!["5.2"], source };
-        assert!(
-            failed(debian::Error::Unsupported { reason: "this is Arch Linux".to_owned() }).is_out_of_reach()
-        );
+        let other = failed(debian::Error::Unsupported { reason: "this is Arch Linux".to_owned() });
+        assert_eq!(other.reach(), Some(Reach::Never));
+        let nothing = debian::Error::NoMirror { files: Vec::new() };
+        assert_eq!(failed(nothing).reach(), Some(Reach::NotNow));
         let hash = debian::Error::Hash { file: "a".into(), expected: "0".into(), found: "1".into() };
-        assert!(!failed(hash).is_out_of_reach());
+        assert_eq!(failed(hash).reach(), None);
     }
 }

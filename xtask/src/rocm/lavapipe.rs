@@ -9,8 +9,8 @@ use std::process::Command;
 use setup::debian;
 use setup::debian::tested::Tested;
 
-use super::sysroot::{LIBRARIES, LOADER, Sysroot, forget_the_machine};
-use super::tree::{self, Packages};
+use super::sysroot::{Sysroot, forget_the_machine};
+use super::tree::{self, LIBRARIES, LOADER, Packages};
 use super::{RELEASES, Suite};
 
 /// Makes a missing Vulkan an error of the tests.

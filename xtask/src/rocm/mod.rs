@@ -9,6 +9,7 @@ pub(crate) mod openmpi;
 pub(crate) mod program;
 pub(crate) mod rccl;
 pub(crate) mod sysroot;
+pub(crate) mod test_tools;
 mod tree;
 
 use setup::debian::apt;
@@ -130,19 +131,21 @@ impl Release {
     /// The suites, as this machine's sources name them.
     pub(crate) fn suites<'a>(&self, mirrors: &'a Mirrors) -> Vec<&'a str> {
         match self.suite {
-            Suite::Machine => mirrors.main.suites.iter().map(String::as_str).collect(),
+            Suite::Machine => {
+                let suites = mirrors.main.suites.iter().chain(&mirrors.security.suites);
+                suites.map(String::as_str).collect()
+            }
             Suite::Other(suite) => vec![suite],
         }
     }
 
-    /// The apt source of its suites.
+    /// The apt sources of its suites.
     pub(crate) fn source(&self, mirrors: &Mirrors) -> String {
-        let check = match self.suite {
-            Suite::Machine => mirrors.main.check_valid_until,
+        match self.suite {
+            Suite::Machine => apt::own_stanzas(mirrors),
             // Mirrors and snapshots keep these suites past their Valid-Until; their signatures still have to verify.
-            Suite::Other(_) => Some(false),
-        };
-        apt::stanza(&mirrors.main, &self.suites(mirrors), check)
+            Suite::Other(suite) => apt::stanza(&mirrors.main, &[suite], Some(false)),
+        }
     }
 }
 

@@ -1,16 +1,13 @@
 //! Debian's Open MPI with everything that it needs, down to the C library and its loader, in a tree of its own: for tests of what
 //! `mpirun` starts.
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use setup::debian;
 use setup::debian::tested::Tested;
 
-use super::sysroot::{LIBRARIES, LOADER};
-use super::tree::{self, Packages};
+use super::tree::{self, LIBRARIES, LOADER, Packages, quoted};
 use super::{RELEASES, Suite};
 
 /// The package that is asked for, as it was tested: the one of the machine's own suite.
@@ -60,15 +57,13 @@ pub(crate) fn mpirun(folder: &Path) -> Result<PathBuf, Error> {
         return Err(Error::Incomplete(missing.clone()));
     }
     let path = tree.join("mpirun");
-    let written = fs::write(&path, script(&tree, &program))
-        .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o755)));
-    written.map_err(|source| Error::Write { path: path.clone(), source })?;
+    tree::write_script(&path, &script(&tree, &program))
+        .map_err(|source| Error::Write { path: path.clone(), source })?;
     Ok(path)
 }
 
 /// Runs `orterun`, which is `mpirun`, by its own loader, with its own plugins; what it starts sees nothing of that.
 fn script(tree: &Path, program: &Path) -> String {
-    let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
     let libraries = tree.join(LIBRARIES);
     format!(
         "\
@@ -79,15 +74,12 @@ export PMIX_INSTALL_PREFIX={pmix} PMIX_MCA_mca_base_component_path={pmix_plugins
 export PMIX_MCA_pcompress_base_silence_warning=1
 # In a container tests are root, and there are fewer processors than ranks.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-exec {loader} --inhibit-cache --library-path {libraries} --argv0 mpirun {program} \"$@\"
-",
+{run}",
         prefix = quoted(&tree.join("usr")),
         plugins = quoted(&libraries.join("openmpi/lib/openmpi3")),
         pmix = quoted(&libraries.join("pmix2")),
         pmix_plugins = quoted(&libraries.join("pmix2/lib/pmix")),
-        loader = quoted(&libraries.join(LOADER)),
-        libraries = quoted(&libraries),
-        program = quoted(program),
+        run = tree::run_by_own_loader(tree, program, "mpirun"),
     )
 }
 

@@ -6,7 +6,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::sysroot::{self, LIBRARIES, Sysroot};
+use super::sysroot::{self, Sysroot};
+use super::tree::LIBRARIES;
 use crate::dropin::First;
 
 /// A sysroot, what is beside it, and the libraries that come before its own.

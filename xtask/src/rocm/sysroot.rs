@@ -9,7 +9,7 @@ use std::process::Command;
 use setup::debian;
 use setup::debian::tested::Tested;
 
-use super::tree::{self, Packages};
+use super::tree::{self, LIBRARIES, LOADER, Packages};
 use super::{RELEASES, Release};
 use crate::tools;
 
@@ -132,10 +132,6 @@ static CONTENTS: [Contents; 4] = [
     },
 ];
 
-/// Where the libraries are.
-pub(crate) const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
-/// The loader, among them.
-pub(super) const LOADER: &str = "ld-linux-x86-64.so.2";
 const CONFIGURATION: &str = "cargo.toml";
 const DROP_IN_CONFIGURATION: &str = "cargo-vgpu.toml";
 

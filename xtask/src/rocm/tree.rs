@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,10 @@ pub(super) const LEFT_OUT: [&str; 12] = [
     "*/rocblas/*gfx120[!1]*",
     "*/rocblas/*gfx12[!0]*",
 ];
+/// Where the libraries are.
+pub(crate) const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
+/// The loader, among them.
+pub(crate) const LOADER: &str = "ld-linux-x86-64.so.2";
 const MANIFEST: &str = "manifest.json";
 /// Experimental holds little more than what is tried there; the rest is in the suite below it.
 const BELOW_EXPERIMENTAL: &str = "sid";
@@ -133,6 +138,32 @@ pub(super) fn make<T>(
     }
     fetch(packages, &mirrors, &store)?;
     Ok(complete())
+}
+
+/// A path as a word of a shell script.
+pub(super) fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
+}
+
+/// The last line of a script that runs a program of a tree under a name: by the tree's own loader, on the tree's own libraries.
+pub(super) fn run_by_own_loader(tree: &Path, program: &Path, name: &str) -> String {
+    let libraries = tree.join(LIBRARIES);
+    format!(
+        "exec {} --inhibit-cache --library-path {} --argv0 {name} {} \"$@\"\n",
+        quoted(&libraries.join(LOADER)),
+        quoted(&libraries),
+        quoted(program)
+    )
+}
+
+/// Writes a script that can be run, in a folder that is made for it; one that is there and the same is left alone, as it may be running.
+pub(super) fn write_script(path: &Path, text: &str) -> io::Result<()> {
+    if fs::read(path).is_ok_and(|there| there == text.as_bytes()) {
+        return Ok(());
+    }
+    fs::create_dir_all(path.parent().unwrap_or(path))?;
+    fs::write(path, text)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
 }
 
 fn fetch(packages: &Packages, mirrors: &Mirrors, store: &Store) -> Result<(), debian::Error> {

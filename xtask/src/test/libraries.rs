@@ -1,11 +1,13 @@
 //! The steps on libraries of others: AMD's, Open MPI and lavapipe, which are fetched.
 
+use test_skip::Lack;
+
 use super::{
     CHECK_VARIABLE, DEVICE_TESTS, MEASURE, Outcome, Shared, Step, VIRTUAL_DEVICES, WAVE_SIZE_DEVICES,
-    execute, headers_folder, nextest_command,
+    execute, headers_folder, nextest_command, skips,
 };
 use crate::rocm::headers;
-use crate::rocm::{Release, kernels, lavapipe, openmpi, rccl, sysroot};
+use crate::rocm::{Release, kernels, lavapipe, openmpi, rccl, sysroot, test_tools};
 use crate::{dropin, tools};
 
 /// Integration tests in files named so need AMD's libraries; nextest runs them once per release.
@@ -173,6 +175,8 @@ pub(super) fn kernel_steps<'a>(release: &'static Release, shared: &'a Shared) ->
         // Of the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled once more.
         command.args(["run", "--workspace", "--test", KERNEL_TEST, "--no-capture"]);
         command.env(kernels::FOLDER_VARIABLE, kernels::make(release, &folder)?);
+        test_tools::offer(&mut command, &test_tools::folder()?);
+        skips::require(&mut command, &[Lack::Tool]);
         execute(command)
     };
     [

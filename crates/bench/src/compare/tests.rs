@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
+use test_skip::{Lack, skip};
 
 use super::*;
 use crate::record::Sample;
@@ -309,7 +310,7 @@ fn records_that_say_nothing_have_notes_and_no_figures() {
 fn originals(names: &[&str]) -> Option<Vec<(String, Record)>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/training");
     if !folder.is_dir() {
-        println!("skipped: there is no {}", folder.display());
+        skip(Lack::Data, format_args!("there is no {}", folder.display()));
         return None;
     }
     let read = |name: &&str| {

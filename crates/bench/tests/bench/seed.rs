@@ -8,6 +8,7 @@ use bench::record::Shape;
 use bench::statistics::{self, Interval};
 use bench::{Record, Statistics, check};
 use serde_json::Value;
+use test_skip::{Lack, skip};
 
 pub(crate) const FILES: [&str; 4] = [
     "benchmark_cuda_llama.json",
@@ -22,7 +23,7 @@ pub(crate) fn folder() -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    eprintln!("skipped: there is no ../shared/data/training beside the checkout");
+    skip(Lack::Data, "there is no ../shared/data/training beside the checkout");
     None
 }
 

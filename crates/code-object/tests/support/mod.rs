@@ -1,10 +1,10 @@
 //! Code objects for tests: a synthetic one that needs no compiler, and real ones from clang where it is there.
 #![allow(dead_code, reason = "the tests of the virtual GPU and the fuzz targets use a part of it")]
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use serde_json::{Value, json};
+use test_skip::{Lack, skip};
 
 /// Where the parts of the synthetic code object are, for tests that change them.
 #[derive(Clone, Debug, Default)]
@@ -256,31 +256,23 @@ pub(crate) fn counted_as_amd_does(file: &[u8]) -> Option<usize> {
     usize::try_from(end).ok()
 }
 
-/// A clang that knows all of the tests' targets and has a linker, if one is installed.
-pub(crate) fn clang() -> Option<PathBuf> {
-    let mut names =
-        vec![std::env::var("FERROCM_CLANG").unwrap_or_default(), "/opt/rocm/llvm/bin/clang".to_owned()];
-    names.push("clang".to_owned());
-    names.extend((19..=30).rev().map(|version| format!("clang-{version}")));
-    names.into_iter().filter(|name| !name.is_empty()).map(PathBuf::from).find(|clang| {
-        let run = |args: &[&str]| Command::new(clang).args(args).output().ok();
-        let targets = run(&["-target", "amdgcn-amd-amdhsa", "-print-supported-cpus"]);
-        let linker = run(&["-target", "amdgcn-amd-amdhsa", "-print-prog-name=ld.lld"]);
-        targets.is_some_and(|o| String::from_utf8_lossy(&o.stderr).contains("gfx9-4-generic"))
-            && linker.is_some_and(|o| Path::new(String::from_utf8_lossy(&o.stdout).trim()).is_absolute())
-    })
-}
-
 /// Compiles OpenCL C with no headers or libraries; `None` where there is no clang to do it.
 pub(crate) fn compile(folder: &Path, source: &str, target: &str, version: u8) -> Option<Vec<u8>> {
-    let Some(clang) = clang() else {
-        eprintln!("skipped {target}: no clang that knows AMD GPUs");
-        return None;
-    };
+    let toolchain = kernel_build::toolchain::find().inspect_err(|error| skip(Lack::Tool, error)).ok()?;
     let (input, output) = (folder.join("source.cl"), folder.join("object.hsaco"));
     std::fs::write(&input, source).unwrap();
-    let run = Command::new(clang)
-        .args(["-x", "cl", "-cl-std=CL2.0", "-target", "amdgcn-amd-amdhsa", "-nogpulib", "-O2"])
+    let run = toolchain
+        .command()
+        .args([
+            "-Wno-unused-command-line-argument",
+            "-x",
+            "cl",
+            "-cl-std=CL2.0",
+            "-target",
+            "amdgcn-amd-amdhsa",
+            "-nogpulib",
+            "-O2",
+        ])
         .arg(format!("-mcpu={target}"))
         .arg(format!("-mcode-object-version={version}"))
         .arg("-o")

@@ -1,6 +1,7 @@
 //! The device under test, launches, and comparison.
 
 use hip::{Device, DeviceBuffer, DeviceCopy, Module, Stream};
+use test_skip::{Lack, skip};
 
 /// The device, and a stream of it.
 pub(crate) struct Gpu {
@@ -13,7 +14,7 @@ pub(crate) fn gpu() -> Option<Gpu> {
     let named = std::env::var("FERROCM_DEVICE").ok().filter(|uri| !uri.is_empty());
     let device = Device::open(named.as_deref().unwrap_or("vgpu:gfx1100")).unwrap();
     if !matches!(device.target().processor.as_str(), "gfx1100" | "gfx90a") {
-        eprintln!("skipped: the trees are built for gfx1100 and gfx90a, and this is {device}");
+        skip(Lack::Device, format_args!("the trees are built for gfx1100 and gfx90a, and this is {device}"));
         return None;
     }
     device.make_current().unwrap();

@@ -3,11 +3,13 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream};
 use cudarc::nccl::sys::ncclResult_t;
 use cudarc::nccl::{Comm, Id, ReduceOp, result};
+use test_skip::{Lack, skip};
 
 /// A stream on each of two devices, if there are as many.
 fn streams() -> Option<Vec<Arc<CudaStream>>> {
     crate::with_two_devices();
     if CudaContext::device_count().unwrap() < 2 {
+        skip(Lack::Device, "there is one device only");
         return None;
     }
     let stream = |ordinal| CudaContext::new(ordinal).unwrap().new_stream().unwrap();

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use test_skip::{Lack, skip};
 
 use crate::{Ran, ferrocm, json, run};
 
@@ -282,7 +283,7 @@ fn the_example_of_the_docs_is_what_its_command_gives() {
     arguments.remove(output);
     let folder = root.join("../shared/data/training");
     if !folder.is_dir() {
-        println!("skipped: there is no {}", folder.display());
+        skip(Lack::Data, format_args!("there is no {}", folder.display()));
         return;
     }
     let ran = run(ferrocm(&[]).args(&arguments[2..]).current_dir(folder));
@@ -329,7 +330,7 @@ fn numbers_of_any_size_and_number_give_a_report() {
 fn logs_become_records_and_records_a_report() {
     let lines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/training/log_lines.txt");
     let Ok(lines) = fs::read_to_string(&lines) else {
-        println!("skipped: there is no {}", lines.display());
+        skip(Lack::Data, format_args!("there is no {}", lines.display()));
         return;
     };
     let line = |part: &str| lines.lines().find(|line| line.contains(part)).expect("a line");

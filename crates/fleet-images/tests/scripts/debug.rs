@@ -4,6 +4,8 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use test_skip::{Lack, skip};
+
 use crate::stage::{Stage, project};
 
 const DIAGNOSE: &str = "ci/debug/diagnose.sh";
@@ -119,7 +121,7 @@ fn a_debugger_is_attached_with_its_batch_script() {
 #[test]
 fn gdb_runs_the_batch_script_and_the_process_goes_on() {
     if setup::run::find_program("gdb").is_none() {
-        eprintln!("skipped: there is no gdb here");
+        skip(Lack::Judge, "there is no gdb here");
         return;
     }
     let stage = Stage::new();
@@ -130,7 +132,7 @@ fn gdb_runs_the_batch_script_and_the_process_goes_on() {
     sleeping.wait().unwrap();
     let all = format!("{}{}", ended.out, ended.err);
     if all.contains("Operation not permitted") || all.contains("could not attach") {
-        eprintln!("skipped: processes cannot be attached to here: {all}");
+        skip(Lack::Machine, format_args!("processes cannot be attached to here: {all}"));
         return;
     }
     assert!(ended.status == 0 && lives, "{ended:?}");
@@ -150,7 +152,7 @@ fn gdb_runs_the_batch_script_and_the_process_goes_on() {
 #[test]
 fn lldb_runs_its_batch_script_and_the_process_goes_on() {
     if setup::run::find_program("lldb").is_none() {
-        eprintln!("skipped: there is no lldb here");
+        skip(Lack::Judge, "there is no lldb here");
         return;
     }
     let stage = Stage::new();
@@ -166,7 +168,7 @@ fn lldb_runs_its_batch_script_and_the_process_goes_on() {
     sleeping.wait().unwrap();
     let all = format!("{}{}", ended.out, ended.err);
     if all.contains("Operation not permitted") || all.contains("attach failed") {
-        eprintln!("skipped: processes cannot be attached to here: {all}");
+        skip(Lack::Machine, format_args!("processes cannot be attached to here: {all}"));
         return;
     }
     assert!(ended.status == 0 && lives, "{ended:?}");

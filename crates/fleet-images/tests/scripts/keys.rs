@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use fleet_images::{Error, Keys, TABLE, Table, USER_DATA};
+use test_skip::{Lack, skip};
 
 use crate::stage::{Stage, project};
 
@@ -70,7 +71,7 @@ fn made_key(folder: &Path, name: &str) -> String {
 #[test]
 fn keys_stand_in_the_user_data_if_they_are_those_of_the_table() {
     if setup::run::find_program("gpg").is_none() {
-        eprintln!("skipped: there is no gpg here");
+        skip(Lack::Judge, "there is no gpg here");
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -10,6 +10,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use hip_sys::{dim3, hipFunction_t, hipGraph_t, hipKernelNodeParams, hipMemcpyKind};
+use test_skip::{Lack, skip};
 
 use crate::support::{E, Event, Kernels, Memory, OK, Stream, arguments, hip, is_virtual, launch, turn};
 
@@ -74,7 +75,7 @@ fn add_kernel(graph: hipGraph_t, kernel: hipFunction_t, arguments: &mut [*mut c_
 fn fault_beside_a_kernel(lanes: bool) {
     let _turn = turn();
     if !is_virtual() {
-        eprintln!("skipped: not a virtual device");
+        skip(Lack::Device, "not a virtual device");
         return;
     }
     let kernels = Kernels::load();
@@ -118,7 +119,7 @@ fn a_kernel_on_another_lane_than_the_one_that_faults_has_ended() {
 fn kernels_behind_a_bad_call_to_the_host_do_not_run_on() {
     let _turn = turn();
     if !is_virtual() {
-        eprintln!("skipped: not a virtual device");
+        skip(Lack::Device, "not a virtual device");
         return;
     }
     let (kernels, hostile) = (Kernels::load(), Kernels::hostile());

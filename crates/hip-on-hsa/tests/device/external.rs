@@ -9,6 +9,7 @@ use hip_sys::{
     hipExternalMemory_t, hipExternalMemoryBufferDesc, hipExternalMemoryHandleDesc,
     hipExternalMemoryHandleType, hipMemcpyKind,
 };
+use test_skip::{Lack, skip};
 
 use crate::support::{E, Memory, OK, hip, is_virtual, turn};
 
@@ -48,7 +49,7 @@ fn export(memory: &Memory) -> Option<i32> {
     let place = (&raw mut descriptor).cast();
     let code = hip!(hipMemGetHandleForAddressRange(place, memory.pointer, memory.size, kind, 0));
     if code != OK {
-        eprintln!("skipped: this device's memory is not exported: {code:?}");
+        skip(Lack::Device, format_args!("this device's memory is not exported: {code:?}"));
         return None;
     }
     Some(descriptor)

@@ -4,6 +4,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use test_skip::{Lack, skip};
+
 use crate::support::{
     E, Event, Kernels, Memory, NULL, OK, Stream, arguments, hip, is_virtual, launch, report, turn,
 };
@@ -12,7 +14,7 @@ use crate::support::{
 fn a_wild_write_is_an_illegal_address_and_names_the_kernel() {
     let _turn = turn();
     if !is_virtual() {
-        eprintln!("skipped: not a virtual device");
+        skip(Lack::Device, "not a virtual device");
         return;
     }
     let kernels = Kernels::load();
@@ -36,7 +38,7 @@ fn a_wild_write_is_an_illegal_address_and_names_the_kernel() {
 fn a_write_behind_an_allocation_and_into_freed_memory_is_caught() {
     let _turn = turn();
     if !is_virtual() {
-        eprintln!("skipped: not a virtual device");
+        skip(Lack::Device, "not a virtual device");
         return;
     }
     let kernels = Kernels::load();
@@ -71,7 +73,7 @@ unsafe extern "C" fn wait_for_gate(_: *mut std::ffi::c_void) {
 fn a_trap_is_a_launch_failure_and_what_waits_for_it_ends() {
     let _turn = turn();
     if !is_virtual() {
-        eprintln!("skipped: not a virtual device");
+        skip(Lack::Device, "not a virtual device");
         return;
     }
     let kernels = Kernels::load();
@@ -100,7 +102,7 @@ fn a_trap_is_a_launch_failure_and_what_waits_for_it_ends() {
 fn memory_of_pools_has_the_bounds_that_were_asked_for_also_when_it_is_used_again() {
     let _turn = turn();
     if !is_virtual() {
-        eprintln!("skipped: not a virtual device");
+        skip(Lack::Device, "not a virtual device");
         return;
     }
     let kernels = Kernels::load();

@@ -10,6 +10,7 @@ use hip_sys::{
     hipLaunchAttributeID, hipLaunchAttributeValue, hipMemcpy3DParms, hipMemcpyKind, hipPitchedPtr, hipPos,
     hipStream_t, hipStreamCaptureMode,
 };
+use test_skip::{Lack, skip};
 
 use crate::support::{
     E, Event, Kernels, Memory, OK, Printed, Stream, arguments, hip, is_virtual, launch, properties, turn,
@@ -347,7 +348,7 @@ fn kernels_of_a_graph_have_the_services_of_their_stream() {
 fn a_cooperative_node_synchronises_with_each_launch() {
     let _turn = turn();
     if properties().cooperativeLaunch == 0 {
-        eprintln!("skipped: the device has no cooperative launches");
+        skip(Lack::Device, "the device has no cooperative launches");
         return;
     }
     let kernels = Kernels::services(5, &[]);
@@ -383,7 +384,7 @@ fn a_cooperative_node_synchronises_with_each_launch() {
 fn a_fault_in_a_graph_fails_the_stream_and_names_the_kernel() {
     let _turn = turn();
     if !is_virtual() {
-        eprintln!("skipped: not a virtual device");
+        skip(Lack::Device, "not a virtual device");
         return;
     }
     let kernels = Kernels::load();
@@ -410,7 +411,7 @@ fn a_fault_in_a_graph_fails_the_stream_and_names_the_kernel() {
 fn a_fault_of_a_kernel_beside_others_is_reported_once() {
     let _turn = turn();
     if !is_virtual() {
-        eprintln!("skipped: not a virtual device");
+        skip(Lack::Device, "not a virtual device");
         return;
     }
     let kernels = Kernels::load();

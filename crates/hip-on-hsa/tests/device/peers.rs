@@ -1,6 +1,7 @@
 //! Several devices: virtual ones, of which a process can have as many as it likes.
 
 use hip_sys::hipMemcpyKind as Kind;
+use test_skip::{Lack, skip};
 
 use crate::support::{self, E, Memory, OK, Stream, hip, is_virtual, turn};
 
@@ -40,7 +41,7 @@ fn second() -> i32 {
 fn a_device_that_appears_later_gets_the_next_ordinal_and_keeps_it() {
     let _turn = turn();
     if !is_virtual() {
-        eprintln!("skipped: not a virtual device");
+        skip(Lack::Device, "not a virtual device");
         return;
     }
     let ordinal = second();
@@ -69,7 +70,7 @@ fn a_device_that_appears_later_gets_the_next_ordinal_and_keeps_it() {
 fn memory_goes_between_devices_with_and_without_peer_access() {
     let _turn = turn();
     if !is_virtual() {
-        eprintln!("skipped: not a virtual device");
+        skip(Lack::Device, "not a virtual device");
         return;
     }
     let ordinal = second();
@@ -109,7 +110,7 @@ fn memory_goes_between_devices_with_and_without_peer_access() {
 fn a_graph_can_have_nodes_of_several_devices_and_run_on_a_stream_of_any() {
     let _turn = turn();
     if !is_virtual() {
-        eprintln!("skipped: not a virtual device");
+        skip(Lack::Device, "not a virtual device");
         return;
     }
     const COUNT: usize = 1000;
@@ -172,7 +173,7 @@ fn a_graph_can_have_nodes_of_several_devices_and_run_on_a_stream_of_any() {
 fn objects_of_one_device_are_not_those_of_another() {
     let _turn = turn();
     if !is_virtual() {
-        eprintln!("skipped: not a virtual device");
+        skip(Lack::Device, "not a virtual device");
         return;
     }
     let ordinal = second();

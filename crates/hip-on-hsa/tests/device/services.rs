@@ -1,6 +1,7 @@
 //! Kernels that need the host while they run: printf, assert, malloc, calls; and cooperative launches.
 
 use hip_sys::hipLimit_t;
+use test_skip::{Lack, skip};
 
 use crate::support::{
     self, E, Kernels, Memory, NULL, OK, Printed, Stream, arguments, hip, is_virtual, launch,
@@ -119,7 +120,7 @@ fn a_buffer_that_is_full_keeps_what_it_holds() {
 fn a_failed_assertion_says_so_and_ends_the_dispatch() {
     let _turn = turn();
     if !is_virtual() {
-        eprintln!("skipped: not a virtual device");
+        skip(Lack::Device, "not a virtual device");
         return;
     }
     for version in [4, 5] {
@@ -153,7 +154,7 @@ fn a_failed_assertion_says_so_and_ends_the_dispatch() {
 fn abort_ends_the_dispatch() {
     let _turn = turn();
     if !is_virtual() {
-        eprintln!("skipped: not a virtual device");
+        skip(Lack::Device, "not a virtual device");
         return;
     }
     let kernels = Kernels::services(5, &[]);

@@ -8,6 +8,7 @@ use hip_sys::{
     hipMemAllocationHandleType as HandleType, hipMemAllocationProp, hipMemAllocationType,
     hipMemGenericAllocationHandle_t as Handle, hipMemLocation, hipMemLocationType, hipMemcpyKind as Kind,
 };
+use test_skip::{Lack, skip};
 
 use crate::support::{self, E, Kernels, NULL, OK, arguments, hip, is_virtual, launch, report, turn};
 
@@ -81,7 +82,7 @@ fn download(from: *mut c_void, count: usize) -> Vec<u32> {
 fn a_range_grows_by_mapping_more_memory_behind_it() {
     let _turn = turn();
     if !is_supported() {
-        eprintln!("skipped: no virtual memory management");
+        skip(Lack::Device, "no virtual memory management");
         return;
     }
     let kernels = Kernels::load();
@@ -130,7 +131,7 @@ fn a_range_grows_by_mapping_more_memory_behind_it() {
 fn the_same_memory_has_two_addresses_and_keeps_its_contents_without_any() {
     let _turn = turn();
     if !is_supported() {
-        eprintln!("skipped: no virtual memory management");
+        skip(Lack::Device, "no virtual memory management");
         return;
     }
     let size = granularity();
@@ -168,7 +169,7 @@ fn the_same_memory_has_two_addresses_and_keeps_its_contents_without_any() {
 fn memory_travels_by_file_descriptor() {
     let _turn = turn();
     if !is_supported() {
-        eprintln!("skipped: no virtual memory management");
+        skip(Lack::Device, "no virtual memory management");
         return;
     }
     let size = granularity();
@@ -264,7 +265,7 @@ fn properties_total() -> usize {
 fn kernels_fault_where_nothing_is_mapped_and_where_they_may_only_read() {
     let _turn = turn();
     if !is_virtual() {
-        eprintln!("skipped: not a virtual device");
+        skip(Lack::Device, "not a virtual device");
         return;
     }
     let kernels = Kernels::load();

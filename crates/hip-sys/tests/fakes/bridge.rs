@@ -11,13 +11,14 @@ use std::ptr::{null, null_mut, without_provenance_mut};
 use std::sync::OnceLock;
 
 use hip_sys::*;
+use test_skip::{Lack, skip};
 
 /// A library of a version, or why there is none here.
 struct Fake {
     shape: &'static str,
     /// The release whose headers it is compiled against, if there are any.
     release: Option<&'static str>,
-    table: OnceLock<Result<&'static Table, String>>,
+    table: OnceLock<Result<&'static Table, (Lack, String)>>,
 }
 
 impl Fake {
@@ -28,20 +29,21 @@ impl Fake {
     fn table(&self) -> Option<&'static Table> {
         match self.table.get_or_init(|| self.load()) {
             Ok(table) => Some(table),
-            Err(reason) => {
-                println!("skipped: {reason}");
+            Err((lack, reason)) => {
+                skip(*lack, reason);
                 None
             }
         }
     }
 
-    fn load(&self) -> Result<&'static Table, String> {
+    fn load(&self) -> Result<&'static Table, (Lack, String)> {
         if cfg!(miri) || !cfg!(target_os = "linux") {
-            return Err("the fake libraries are made for Linux, and Miri cannot open them".to_owned());
+            let reason = "the fake libraries are made for Linux, and Miri cannot open them".to_owned();
+            return Err((Lack::Machine, reason));
         }
         // The library stays open, its file need not.
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        let library = self.compile(folder.path())?;
+        let library = self.compile(folder.path()).map_err(|reason| (Lack::Tool, reason))?;
         // SAFETY: the file is what the compiler has just made; it has no initialisers.
         let open = || unsafe { Table::load_from(&library) }.expect("the library opens");
         let (table, again) = (open(), open());

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use hip_sys::{Source, Table, Version, rtc};
 use sys_load::{Functions as _, Library, Places};
+use test_skip::{Lack, skip};
 
 const RUNTIME: &str = "int hipInit(unsigned f) { return 0; }";
 const VERSION: &str = "int hipRuntimeGetVersion(int *v) { *v = 60443484; return 0; }";
@@ -22,7 +23,7 @@ fn library(path: PathBuf, parts: &[&str]) -> Option<PathBuf> {
             Some(path)
         }
         Err(error) => {
-            println!("skipped: no C compiler: cc: {error}");
+            skip(Lack::Tool, format_args!("no C compiler: cc: {error}"));
             None
         }
     }

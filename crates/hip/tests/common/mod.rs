@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use hip::rtc::Compiler;
 use hip::{Device, Module};
+use test_skip::{Lack, skip};
 
 /// A program for the compiler at run time.
 pub(crate) const SAXPY: &str = r#"
@@ -83,7 +84,7 @@ pub(crate) fn this_program() -> Command {
 pub(crate) fn has_known_fault(device: &Device, function: &str) -> bool {
     let quirk = device.quirks().into_iter().find(|quirk| quirk.functions.contains(&function));
     if let Some(quirk) = quirk {
-        eprintln!("skipped: {quirk}");
+        skip(Lack::Device, quirk);
     }
     quirk.is_some()
 }
@@ -92,7 +93,7 @@ pub(crate) fn has_known_fault(device: &Device, function: &str) -> bool {
 pub(crate) fn finds_faults(device: &Device) -> bool {
     let finds = device.backend() == hip::Backend::Virtual;
     if !finds {
-        eprintln!("skipped: {device} does not report every access out of bounds");
+        skip(Lack::Device, format_args!("{device} does not report every access out of bounds"));
     }
     finds
 }

@@ -4,6 +4,7 @@ use hip::{
     Device, DeviceBuffer, DeviceMemory, DeviceMemoryMut, Error, Graph, GraphError, GrowableBuffer,
     HostBuffer, HostOptions, ManagedBuffer, MappedBuffer, RectLayout, RegisteredBuffer, Stream,
 };
+use test_skip::{Lack, skip};
 
 use crate::common;
 
@@ -171,7 +172,7 @@ fn memory_of_a_graph_is_divided_for_its_nodes_and_used_by_no_stream() {
     let stream = &device.stream().unwrap();
     let mut graph = Graph::new(&device).unwrap();
     let Ok((_, mut scratch)) = graph.add_allocation::<u32>(N, &[]) else {
-        return eprintln!("skipped: graphs of {device} have no memory");
+        return skip(Lack::Device, format_args!("graphs of {device} have no memory"));
     };
     let mut output = DeviceBuffer::<u32>::zeroed(stream, N).unwrap();
     for (index, chunk) in scratch.chunks_mut(5).unwrap().enumerate() {

@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hip::{Allocator, CacheLimits, Device, DeviceBuffer, Error, GrowableBuffer, MemoryPool, PoolReuse};
+use test_skip::{Lack, skip};
 
 use crate::common;
 
@@ -59,7 +60,7 @@ fn direct_memory_changes_hands_between_streams() {
 fn stream_ordered_memory_changes_hands_between_streams() {
     // Where the library is known to hand out memory that is in use, the allocator is refused.
     if let Err(error @ Error::KnownFault { .. }) = common::device().set_allocator(Allocator::StreamOrdered) {
-        return eprintln!("skipped: {error}");
+        return skip(Lack::Tool, error);
     }
     memory_changes_hands_between_streams(Allocator::StreamOrdered);
 }
@@ -119,7 +120,7 @@ fn a_kernel_that_still_writes_memory_is_waited_for_by_its_next_owner() {
 fn has_pools(device: &Device) -> bool {
     let has = device.table().has("hipMemPoolCreate");
     if !has {
-        eprintln!("skipped: the library behind {device} has no memory pools");
+        skip(Lack::Device, format_args!("the library behind {device} has no memory pools"));
     }
     has
 }
@@ -187,7 +188,7 @@ fn pools_have_attributes_and_can_be_trimmed() {
 fn a_growable_buffer_stays_where_it_is() {
     let (device, _guard) = with(Allocator::Direct);
     if !device.table().has("hipMemAddressReserve") {
-        eprintln!("skipped: the library behind {device} has no virtual memory management");
+        skip(Lack::Device, format_args!("the library behind {device} has no virtual memory management"));
         return;
     }
     let stream = device.stream().unwrap();

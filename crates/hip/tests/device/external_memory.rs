@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use hip::{
     AddressRange, Backend, Device, DeviceBuffer, Error, ExternalMemory, ExternalMemoryError, PhysicalMemory,
 };
+use test_skip::{Lack, skip};
 
 use crate::common;
 
@@ -13,7 +14,7 @@ use crate::common;
 fn exported(device: &Device, bytes: usize) -> Option<(DeviceBuffer<u32>, OwnedFd, usize)> {
     let has = device.table().has("hipImportExternalMemory") && device.granularity().is_ok();
     if !has {
-        eprintln!("skipped: {device} exports no memory, or imports none");
+        skip(Lack::Device, format_args!("{device} exports no memory, or imports none"));
         return None;
     }
     let memory = PhysicalMemory::exportable(device, bytes).unwrap();

@@ -9,6 +9,7 @@ use hip::{
     Device, DeviceAddress, DeviceBuffer, DeviceSlice, DeviceSliceMut, Error, Event, Function, Graph,
     GraphError, HostBuffer, Launch, SharedHostBuffer, Stream,
 };
+use test_skip::{Lack, skip};
 
 use crate::common;
 
@@ -452,7 +453,7 @@ fn values_of_any_size_fill_memory_in_graphs_and_captures() {
 fn memory_that_a_graph_allocates_serves_its_nodes() {
     let device = common::device();
     if !device.table().has("hipGraphAddMemAllocNode") {
-        eprintln!("skipped: graphs of {device} allocate no memory");
+        skip(Lack::Device, format_args!("graphs of {device} allocate no memory"));
         return;
     }
     let stream = device.stream().unwrap();
@@ -500,7 +501,7 @@ fn memory_that_a_graph_allocates_serves_its_nodes() {
 fn nodes_of_executable_graphs_are_left_out_while_they_are_disabled() {
     let device = common::device();
     if !device.table().has("hipGraphNodeSetEnabled") {
-        eprintln!("skipped: graphs of {device} disable no nodes");
+        skip(Lack::Device, format_args!("graphs of {device} disable no nodes"));
         return;
     }
     let refused = common::has_known_fault(&device, "hipGraphNodeSetEnabled");
@@ -546,7 +547,7 @@ fn nodes_of_executable_graphs_are_left_out_while_they_are_disabled() {
 fn has_attributes(device: &Device) -> bool {
     let has = device.table().has("hipGraphKernelNodeSetAttribute");
     if !has {
-        eprintln!("skipped: nodes of {device} have no attributes");
+        skip(Lack::Device, format_args!("nodes of {device} have no attributes"));
     }
     has
 }
@@ -582,7 +583,7 @@ fn cooperative_kernels_are_nodes_too() {
     }
     if device.backend() == hip::Backend::Amd {
         // 6.4 and 7.2: the kernel gets a null pointer where what grid synchronisation goes by should be.
-        eprintln!("skipped: AMD's HIP launches cooperative nodes as any others");
+        skip(Lack::Device, "AMD's HIP launches cooperative nodes as any others");
         return;
     }
     let stream = device.stream().unwrap();
@@ -617,7 +618,7 @@ fn cooperative_kernels_are_nodes_too() {
 fn executable_graphs_become_others_that_are_like_them() {
     let device = common::device();
     if !device.table().has("hipGraphExecUpdate") {
-        eprintln!("skipped: {device} does not update executable graphs");
+        skip(Lack::Device, format_args!("{device} does not update executable graphs"));
         return;
     }
     let stream = device.stream().unwrap();

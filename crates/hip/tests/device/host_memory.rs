@@ -4,6 +4,7 @@ use hip::{
     Advice, DeviceBuffer, Error, HostBuffer, HostOptions, Location, ManagedBuffer, MappedBuffer,
     RegisteredBuffer,
 };
+use test_skip::{Lack, skip};
 
 use crate::common;
 
@@ -68,7 +69,7 @@ fn managed_memory_is_the_hosts_and_the_devices_in_turn() {
 fn managed_memory_takes_advice_and_is_moved() {
     let device = common::device();
     if !device.table().has("hipMemAdvise") || !device.table().has("hipMemPrefetchAsync") {
-        eprintln!("skipped: the library behind {device} takes no advice");
+        skip(Lack::Device, format_args!("the library behind {device} takes no advice"));
         return;
     }
     let stream = device.stream().unwrap();

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use hip::{Allocator, Device, DeviceBuffer, Error, Event, EventOptions, IpcError, IpcEvent, IpcMemory};
+use test_skip::{Lack, skip};
 
 use crate::common;
 
@@ -85,7 +86,7 @@ fn wait_until_told() {
 fn sharing(device: &Device) -> Option<()> {
     let has = ["hipIpcGetMemHandle", "hipIpcGetEventHandle"].iter().all(|name| device.table().has(name));
     if !has {
-        eprintln!("skipped: the library behind {device} shares nothing with other processes");
+        skip(Lack::Device, format_args!("the library behind {device} shares nothing with other processes"));
     }
     has.then_some(())
 }
@@ -250,7 +251,7 @@ fn waits_for_an_event() {
 fn memory_of_a_pool_is_not_shared() {
     let device = common::device();
     if !device.properties().memory_pools {
-        eprintln!("skipped: {device} has no memory pools");
+        skip(Lack::Device, format_args!("{device} has no memory pools"));
         return;
     }
     let stream = device.stream().unwrap();

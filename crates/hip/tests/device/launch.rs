@@ -1,6 +1,7 @@
 //! Launches on a device, right and wrong ones.
 
 use hip::{Device, DeviceAddress, DeviceBuffer, Error, Launch, LaunchConfig, LaunchError, Module};
+use test_skip::{Lack, skip};
 
 use crate::common;
 
@@ -225,7 +226,7 @@ fn blocks_of_a_cooperative_launch_run_at_once() {
         match unsafe { prepared.enqueue() } {
             // Hardware without what grids synchronise by.
             Err(error) if error.code() == Some(hip::hip_sys::hipError_t::hipErrorNotSupported) => {
-                eprintln!("skipped: {device} has no cooperative launches");
+                skip(Lack::Device, format_args!("{device} has no cooperative launches"));
                 return;
             }
             result => result.unwrap(),

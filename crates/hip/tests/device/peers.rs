@@ -2,6 +2,7 @@
 
 use hip::uri::VirtualGpu;
 use hip::{Device, DeviceBuffer, DeviceUri, Error, LaunchError, Limit, PeerMatrix};
+use test_skip::{Lack, skip};
 
 use crate::common;
 
@@ -17,7 +18,7 @@ fn pair(mark: u32) -> Option<[Device; 2]> {
     };
     let found = <[Device; 2]>::try_from(devices.into_iter().take(2).collect::<Vec<_>>());
     if found.is_err() {
-        eprintln!("skipped: there is one device only");
+        skip(Lack::Device, "there is one device only");
     }
     found.ok()
 }

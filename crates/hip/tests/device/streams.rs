@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use hip::{Device, DeviceBuffer, Error, Event, EventOptions, Stream, StreamOptions};
+use test_skip::{Lack, skip};
 
 use crate::common;
 
@@ -194,7 +195,7 @@ fn a_stream_waits_until_the_host_has_raised_a_number_so_far() {
     let device = common::device();
     let signal = match hip::HostSignal::new(&device) {
         Err(Error::Unsupported { .. }) => {
-            eprintln!("skipped: streams of {device} do not wait for memory");
+            skip(Lack::Device, format_args!("streams of {device} do not wait for memory"));
             return;
         }
         made => made.unwrap(),

@@ -7,6 +7,7 @@ use hip::{
     Access, AddressRange, Device, DeviceBuffer, Error, Graph, HostBuffer, PhysicalMemory, RectLayout,
     VirtualMemoryError,
 };
+use test_skip::{Lack, skip};
 
 use crate::common;
 
@@ -15,7 +16,7 @@ fn with_virtual_memory() -> Option<Device> {
     let device = common::device();
     let has = device.table().has("hipMemAddressReserve") && device.granularity().is_ok();
     if !has {
-        eprintln!("skipped: {device} has no virtual memory management");
+        skip(Lack::Device, format_args!("{device} has no virtual memory management"));
     }
     has.then_some(device)
 }
@@ -195,7 +196,7 @@ fn another_process_maps_memory_that_was_exported() {
     let memory = PhysicalMemory::exportable(&device, 1).unwrap();
     let descriptor = match memory.export() {
         Ok(descriptor) => descriptor,
-        Err(error) => return eprintln!("skipped: {device} exports no memory: {error}"),
+        Err(error) => return skip(Lack::Device, format_args!("{device} exports no memory: {error}")),
     };
     let range = AddressRange::reserve(&device, 1).unwrap();
     let mut buffer = range.map::<u32>(0, std::slice::from_ref(&memory)).unwrap();

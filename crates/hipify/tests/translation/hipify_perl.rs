@@ -10,6 +10,7 @@ use std::{env, fs};
 use hipify::perl::Facts;
 use hipify::tables::{DIFFERENCES, Family};
 use hipify::{Options, translate};
+use test_skip::{Lack, skip};
 
 /// hipify-perl of the release that the tables are from: in `FERROCM_HIPIFY_PERL`, where `ferrocm setup` puts it, in `PATH`, in ROCm.
 fn hipify_perl() -> Option<PathBuf> {
@@ -24,19 +25,23 @@ fn hipify_perl() -> Option<PathBuf> {
     candidates.push(PathBuf::from("/opt/rocm/bin/hipify-perl"));
     let found = candidates.into_iter().find(|path| path.is_file());
     let Some(found) = found else {
-        eprintln!(
-            "skipped: no hipify-perl; `ferrocm setup` installs it, and FERROCM_HIPIFY_PERL names another one"
+        skip(
+            Lack::Tool,
+            "no hipify-perl; `ferrocm setup` installs it, and FERROCM_HIPIFY_PERL names another one",
         );
         return None;
     };
     let version = Command::new("perl").arg(&found).arg("-version").output();
     let Ok(version) = version else {
-        eprintln!("skipped: no perl");
+        skip(Lack::Tool, "no perl");
         return None;
     };
     let version = String::from_utf8_lossy(&version.stderr).into_owned();
     if !version.contains("7.2") {
-        eprintln!("skipped: {} is for {}, and the tables are of 7.2", found.display(), version.trim());
+        skip(
+            Lack::Machine,
+            format_args!("{} is for {}, and the tables are of 7.2", found.display(), version.trim()),
+        );
         return None;
     }
     Some(found)

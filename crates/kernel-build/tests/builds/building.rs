@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use kernel_build::toolchain::{Origin, Toolchain};
 use kernel_build::{Builder, Event, Severity};
+use test_skip::{Lack, skip};
 
 use crate::support::{Folder, KERNEL, TYPES, runs, toolchain};
 
@@ -146,7 +147,7 @@ fn equal_sources_elsewhere_give_equal_code() {
 fn a_toolchain_elsewhere_gives_equal_code() {
     let Some(toolchain) = toolchain() else { return };
     let Origin::Prefix(root) = toolchain.origin.clone() else {
-        eprintln!("skipped: the toolchain is that of the machine");
+        skip(Lack::Machine, "the toolchain is that of the machine");
         return;
     };
     let scratch = tempfile::tempdir().unwrap();

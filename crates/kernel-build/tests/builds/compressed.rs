@@ -8,6 +8,7 @@ use code_object::bundle;
 use code_object::embedded;
 use kernel_build::toolchain::Toolchain;
 use kernel_build::{Build, BuiltObject};
+use test_skip::{Lack, skip};
 
 use crate::support::{Folder, KERNEL, toolchain};
 
@@ -105,7 +106,10 @@ fn bundler(toolchain: &Toolchain) -> Option<PathBuf> {
 fn clangs_own_tool_reads_what_is_written() {
     let Some(toolchain) = toolchain() else { return };
     let Some(bundler) = bundler(&toolchain) else {
-        eprintln!("skipped: no clang-offload-bundler beside {} or in PATH", toolchain.clang.display());
+        skip(
+            Lack::Tool,
+            format_args!("no clang-offload-bundler beside {} or in PATH", toolchain.clang.display()),
+        );
         return;
     };
     let folder = Folder::new(toolchain.clone());

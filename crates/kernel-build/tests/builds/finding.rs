@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use kernel_build::Builder;
 use kernel_build::toolchain::{Need, Origin, Search, Toolchain};
+use test_skip::{Lack, skip};
 
 use crate::support::{script, toolchain};
 
@@ -92,8 +93,9 @@ fn an_old_clang_is_passed_over() {
 fn rocm_is_preferred_and_complete_in_itself() {
     let Some(real) = toolchain() else { return };
     if matches!(real.origin, Origin::Prefix(_)) {
-        eprintln!(
-            "skipped: the prefix's clang needs the prefix's libraries, so it cannot stand in for a ROCm's"
+        skip(
+            Lack::Machine,
+            "the prefix's clang needs the prefix's libraries, so it cannot stand in for a ROCm's",
         );
         return;
     }
@@ -139,7 +141,7 @@ fn headers_too_old_for_the_compiler_are_refused() {
 fn the_prefix_supplies_what_the_machine_lacks() {
     let Some(real) = toolchain() else { return };
     if !Path::new("/usr/include/stdlib.h").exists() || !Path::new("/usr/include/c++").exists() {
-        eprintln!("skipped: this machine has no C++ headers in /usr/include to stand in for the prefix's");
+        skip(Lack::Machine, "this machine has no C++ headers in /usr/include to stand in for the prefix's");
         return;
     }
     // An empty system root takes C and C++ headers away from clang.

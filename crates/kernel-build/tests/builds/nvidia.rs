@@ -7,6 +7,7 @@ use std::process::Command;
 
 use code_object::embedded::CudaKind;
 use kernel_build::{Build, Builder, Error, Nvidia, Severity, Target};
+use test_skip::{Lack, skip};
 
 use crate::support::{Folder, KERNEL, TYPES, named_script, runs, toolchain};
 
@@ -385,7 +386,7 @@ fn a_real_nvcc_compiles_the_same_sources() {
     };
     let first = match build(Nvidia::ptx().archs(["sm_80"])) {
         Err(Error::Toolchain(error)) if error.what == "nvcc" => {
-            eprintln!("skipped: {error}");
+            skip(Lack::Judge, error);
             return;
         }
         result => result.unwrap(),

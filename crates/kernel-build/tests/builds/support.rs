@@ -7,10 +7,11 @@ use std::time::{Duration, SystemTime};
 
 use kernel_build::Builder;
 use kernel_build::toolchain::{self, Toolchain};
+use test_skip::{Lack, skip};
 
 /// The machine's toolchain. Without one a test has nothing to do; `ferrocm doctor` says why there is none.
 pub(crate) fn toolchain() -> Option<Toolchain> {
-    toolchain::find().inspect_err(|error| eprintln!("skipped: {error}")).ok()
+    toolchain::find().inspect_err(|error| skip(Lack::Tool, error)).ok()
 }
 
 /// A scratch folder with `kernels/` and `cache/`.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use hip::{Device, DeviceBuffer, DeviceCopy, DeviceUri, Stream};
 use rccl::{Communicator, Element, Op, Options};
+use test_skip::{Lack, skip};
 
 /// Long enough for anything on a busy machine, and for AMD's RCCL to start on virtual GPUs.
 pub(crate) const LONG: Duration = Duration::from_secs(180);
@@ -24,7 +25,7 @@ pub(crate) fn devices(count: usize) -> Option<Vec<Device>> {
     };
     let mut devices = Device::open_all(&uri.parse::<DeviceUri>().unwrap()).unwrap();
     if devices.len() < count {
-        eprintln!("skipped: {count} devices are needed, and there are {}", devices.len());
+        skip(Lack::Device, format_args!("{count} devices are needed, and there are {}", devices.len()));
         return None;
     }
     devices.truncate(count);

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::index::{self, Candidate, PackageFile};
-use super::sources::{ARCHIVE_KEYRING, Mirror, SignedBy};
+use super::sources::{ARCHIVE_KEYRING, Mirror, Mirrors, SignedBy};
 use super::{Error, io_error};
 use crate::run;
 
@@ -57,6 +57,16 @@ pub fn stanza(mirror: &Mirror, suites: &[&str], check_valid_until: Option<bool>)
     }
     text.push('\n');
     text
+}
+
+/// The stanzas of the machine's own suites: of the main archive and of the security one.
+pub fn own_stanzas(mirrors: &Mirrors) -> String {
+    [&mirrors.main, &mirrors.security]
+        .map(|mirror| {
+            let suites: Vec<&str> = mirror.suites.iter().map(String::as_str).collect();
+            stanza(mirror, &suites, mirror.check_valid_until)
+        })
+        .concat()
 }
 
 /// The configuration that turns apt away from the machine's state. Read after the machine's own, so it has the last word.

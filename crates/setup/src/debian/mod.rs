@@ -101,6 +101,28 @@ pub enum Error {
     },
 }
 
+/// Why a machine lacks packages, where that is no fault that somebody has to look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Its system has no packages that are known here.
+    Never,
+    /// It could have them, but for the mirror or the network.
+    NotNow,
+}
+
+impl Error {
+    /// Why this machine lacks packages; `None` for faults.
+    pub fn reach(&self) -> Option<Reach> {
+        match self {
+            Self::Unsupported { .. } => Some(Reach::Never),
+            Self::NoMirror { .. } | Self::Index { .. } | Self::Download { .. } | Self::NotFound { .. } => {
+                Some(Reach::NotNow)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Makes an error of what went wrong with `path`.
 pub fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error + use<> {
     let path = path.to_owned();

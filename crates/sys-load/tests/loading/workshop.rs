@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use test_skip::{Lack, skip};
+
 /// A folder that goes away with the test, and a compiler that makes libraries in it.
 pub(crate) struct Workshop {
     folder: tempfile::TempDir,
@@ -12,15 +14,15 @@ impl Workshop {
     /// `None`, with the reason printed, on a machine without a C compiler.
     pub(crate) fn open() -> Option<Workshop> {
         if cfg!(miri) {
-            println!("skipped: Miri cannot open libraries");
+            skip(Lack::Machine, "Miri cannot open libraries");
             return None;
         }
         if !cfg!(all(target_os = "linux", target_env = "gnu")) {
-            println!("skipped: the libraries and messages of this test are those of Linux with glibc");
+            skip(Lack::Machine, "the libraries and messages of this test are those of Linux with glibc");
             return None;
         }
         if let Err(error) = Command::new("cc").arg("--version").output() {
-            println!("skipped: no C compiler: cc: {error}");
+            skip(Lack::Tool, format_args!("no C compiler: cc: {error}"));
             return None;
         }
         // Its real path, because that is what a library reports.

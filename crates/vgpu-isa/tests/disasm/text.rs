@@ -9,9 +9,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use test_skip::{Lack, skip};
 use vgpu_isa::{
     DecodeErrorKind, Fact, Generation, Inst, Isa, Op, Register, Span, TARGETS, decode, decode_wave64,
 };
+
+use crate::objdump::{llvm_objdump, llvm_tool};
 
 /// Stands for the text of what is no instruction.
 const ILLEGAL: &str = "illegal";
@@ -304,20 +307,6 @@ fn errors_name_the_target_and_the_bytes() {
     assert_eq!(error.to_string(), "unknown instruction Sop1 0xff of gfx90a: 00 ff fe be");
 }
 
-/// The tools of LLVM 22 or later, if installed: next to the compiler that would be used, or on `PATH`.
-fn llvm_tool(name: &str) -> Option<PathBuf> {
-    let mut candidates = Vec::new();
-    if let Ok(toolchain) = kernel_build::toolchain::find() {
-        let clang = toolchain.clang.canonicalize().unwrap_or(toolchain.clang);
-        candidates.extend(clang.parent().map(|folder| folder.join(name)));
-    }
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    for folder in std::env::split_paths(&folders) {
-        candidates.push(folder.join(format!("{name}-22")));
-    }
-    candidates.into_iter().find(|path| path.is_file())
-}
-
 /// What llvm-mc makes of each case; `None` where it takes the bytes for no instruction.
 fn disassemble(llvm_mc: &Path, corpus: &Corpus, cases: &[Case]) -> Vec<Option<String>> {
     // Between instructions stands one that occurs nowhere else, so that each text finds its case.
@@ -360,7 +349,7 @@ fn disassemble(llvm_mc: &Path, corpus: &Corpus, cases: &[Case]) -> Vec<Option<St
 #[test]
 fn llvm_prints_these_texts() {
     let Some(llvm_mc) = llvm_tool("llvm-mc") else {
-        eprintln!("skipped: llvm-mc 22 is not installed");
+        skip(Lack::Tool, "llvm-mc 22 is not installed");
         return;
     };
     let bless = std::env::var_os("FERROCM_BLESS").is_some();
@@ -443,7 +432,7 @@ fn source(isa: Isa, text: &str) -> String {
 #[test]
 fn llvm_assembles_the_instructions_of_the_execution_tests() {
     let Some(llvm_mc) = llvm_tool("llvm-mc") else {
-        eprintln!("skipped: llvm-mc 22 is not installed");
+        skip(Lack::Tool, "llvm-mc 22 is not installed");
         return;
     };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vgpu/tests/filetests/exec");
@@ -526,12 +515,12 @@ fn compiled_kernels_print_as_llvm_does() {
     let toolchain = match kernel_build::toolchain::find() {
         Ok(toolchain) => toolchain,
         Err(why) => {
-            eprintln!("skipped: {why}");
+            skip(Lack::Tool, why);
             return;
         }
     };
-    let Some(tool) = llvm_tool("llvm-objdump") else {
-        eprintln!("skipped: llvm-objdump 22 is not installed");
+    let Some(tool) = llvm_objdump() else {
+        skip(Lack::Tool, "llvm-objdump 22 is not installed");
         return;
     };
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));

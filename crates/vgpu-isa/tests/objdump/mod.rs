@@ -7,15 +7,20 @@ use std::process::{Command, Stdio};
 use code_object::CodeObject;
 use vgpu_isa::{Isa, Listed, listing};
 
-/// llvm-objdump of LLVM 22 or later, if installed: next to the compiler that would be used, or on `PATH`.
+/// llvm-objdump of LLVM 22 or later, if installed.
 pub(crate) fn llvm_objdump() -> Option<PathBuf> {
+    llvm_tool("llvm-objdump")
+}
+
+/// A tool of LLVM 22 or later, if installed: next to the compiler that would be used, or on `PATH`.
+pub(crate) fn llvm_tool(name: &str) -> Option<PathBuf> {
     let mut candidates = Vec::new();
     if let Ok(toolchain) = kernel_build::toolchain::find() {
         let clang = toolchain.clang.canonicalize().unwrap_or(toolchain.clang);
-        candidates.extend(clang.parent().map(|folder| folder.join("llvm-objdump")));
+        candidates.extend(clang.parent().map(|folder| folder.join(name)));
     }
     let folders = std::env::var_os("PATH").unwrap_or_default();
-    candidates.extend(std::env::split_paths(&folders).map(|folder| folder.join("llvm-objdump-22")));
+    candidates.extend(std::env::split_paths(&folders).map(|folder| folder.join(format!("{name}-22"))));
     candidates.into_iter().find(|path| path.is_file())
 }
 

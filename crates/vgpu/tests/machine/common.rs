@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use code_object::{ArgKind, HiddenArg};
+use test_skip::{Lack, skip};
 use vgpu::DeviceConfig;
 use vgpu::machine::{
     Device, Dispatch, DispatchError, DispatchStats, LoadedCode, Machine, MemoryKind, PRIVATE_APERTURE,
@@ -86,7 +87,7 @@ pub(crate) fn on_all(module: &str, mut test: impl FnMut(&Gpu)) {
             Ok(gpu) => test(&gpu),
             Err(why) => {
                 assert!(!why.contains("error:"), "{why}");
-                eprintln!("skipped: {why}");
+                skip(Lack::Tool, why);
                 return;
             }
         }

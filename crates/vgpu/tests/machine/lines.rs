@@ -1,6 +1,7 @@
 //! Debug information in all its forms, and what is wrong with it.
 use crate::common::{Random, TARGETS};
 use code_object::CodeObject;
+use test_skip::{Lack, skip};
 use vgpu::machine::{LoadedCode, Machine, SourceLines};
 
 /// `tests/lines/first.cu` compiled with these options; nothing without a toolchain.
@@ -14,7 +15,7 @@ fn compile(options: &[&str], target: &str) -> Option<Vec<u8>> {
         Ok(build) => Some(build.modules[0].objects[0].bytes.clone()),
         Err(error) => {
             assert!(!error.to_string().contains("error:"), "{error}");
-            eprintln!("skipped: {error}");
+            skip(Lack::Tool, error);
             None
         }
     }

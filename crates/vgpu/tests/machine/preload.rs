@@ -1,5 +1,7 @@
 //! Arguments that arrive in scalar registers.
 
+use test_skip::{Lack, skip};
+
 use crate::common::{Arg, Gpu};
 
 #[test]
@@ -10,7 +12,7 @@ fn preloaded_arguments_are_what_is_in_memory() {
         Ok(build) => build,
         Err(why) => {
             assert!(!why.to_string().contains("error:"), "{why}");
-            eprintln!("skipped: {why}");
+            skip(Lack::Tool, why);
             return;
         }
     };

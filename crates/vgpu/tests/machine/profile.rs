@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
+use test_skip::{Lack, skip};
 use vgpu::isa::{Class, Isa, decode};
 use vgpu::machine::{Counters, Dispatch, Limit, Occupancy, Resources, Target, Traffic};
 
@@ -179,7 +180,7 @@ fn occupancy_is_what_the_compiler_says() {
     }
     if compared == 0 {
         assert!(objects().is_empty(), "the compiler says nothing of occupancy");
-        eprintln!("skipped: no toolchain");
+        skip(Lack::Tool, "no toolchain");
     }
 }
 
@@ -284,7 +285,7 @@ fn steps(trace: &str) -> Vec<Vec<(u64, String)>> {
 #[test]
 fn a_trace_is_the_disassembly() {
     if objects().is_empty() {
-        eprintln!("skipped: no toolchain");
+        skip(Lack::Tool, "no toolchain");
         return;
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -336,7 +337,7 @@ fn a_trace_is_the_disassembly() {
 #[test]
 fn no_device_starts_with_settings_that_cannot_be_read() {
     if objects().is_empty() {
-        eprintln!("skipped: no toolchain");
+        skip(Lack::Tool, "no toolchain");
         return;
     }
     for (variable, value) in [

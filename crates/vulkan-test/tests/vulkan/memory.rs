@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::sync::Arc;
 
 use hip::{Backend, DeviceBuffer, Error, ExternalMemory, ExternalMemoryError, HostOptions, MappedBuffer};
+use test_skip::{Lack, skip};
 use vulkan_test::{Buffer, Compute, Drawing};
 
 use crate::support::{SHADER, affine, both, numbers, refusal};
@@ -58,7 +59,7 @@ fn a_triangle_has_the_colours_that_hip_wrote() {
 fn vulkan_computes_in_the_host_s_memory_that_hip_has_pinned() {
     let Some(both) = both() else { return };
     let Some(alignment) = both.vulkan.host_alignment() else {
-        eprintln!("skipped: {} imports no host memory", both.vulkan.name());
+        skip(Lack::Device, format_args!("{} imports no host memory", both.vulkan.name()));
         return;
     };
     let bytes = (3 * 4096_usize).next_multiple_of(alignment);
@@ -95,7 +96,7 @@ fn vulkan_computes_in_the_host_s_memory_that_hip_has_pinned() {
 fn a_kernel_that_leaves_the_imported_bytes_is_a_fault() {
     let Some(both) = both() else { return };
     if both.hip.backend() != Backend::Virtual {
-        eprintln!("skipped: {} does not report every access out of bounds", both.hip);
+        skip(Lack::Device, format_args!("{} does not report every access out of bounds", both.hip));
         return;
     }
     let vulkan = Buffer::exportable(&both.vulkan, 10_000).unwrap();

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use hip::{Backend, Device, DeviceBuffer, Error, ExternalMemory, Function, Module, Stream};
+use test_skip::{Lack, skip};
 use vulkan_test::{Buffer, Choice, Vulkan};
 
 /// Makes a missing Vulkan an error.
@@ -34,7 +35,7 @@ pub(crate) fn both() -> Option<Both> {
         Ok(vulkan) => vulkan,
         Err(error) if std::env::var(REQUIRED).is_ok_and(|value| value == "1") => panic!("{error}"),
         Err(error) => {
-            eprintln!("skipped: no Vulkan: {error}");
+            skip(Lack::Suite, format_args!("no Vulkan: {error}"));
             return None;
         }
     };

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use generate::{INPUT_WORDS, ITEM_BYTES, Kind, Program, SHARED_WORDS};
 
 use super::common::{Arg, Gpu, Random, TARGETS};
+use test_skip::{Lack, skip};
 use vgpu::machine::Checks;
 
 /// Says which programs to run.
@@ -173,14 +174,14 @@ fn compare_as(name: &str, files: &[Vec<Program>], how: How) {
         Err(error) => {
             let why = error.to_string();
             assert!(!why.contains("error:"), "{why}");
-            eprintln!("skipped: {why}");
+            skip(Lack::Tool, why);
             return;
         }
     };
     let host = match host::Host::build(build.toolchain.as_ref().expect("what compiled it"), &folder) {
         Ok(host) => host,
         Err(why) => {
-            eprintln!("skipped: {why}");
+            skip(Lack::Tool, why);
             return;
         }
     };

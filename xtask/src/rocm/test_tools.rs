@@ -1,0 +1,131 @@
+//! Programs that tests are judged by and that no toolchain needs: LLVM's assembler and disassembler, clang's bundler, Khronos's validator. They
+//! are Debian's, with everything that they need, down to the C library and its loader, in a tree of their own.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use setup::debian::tested::Tested;
+use setup::debian::{self, Reach};
+use setup::toolchain;
+
+use super::tree::{self, LIBRARIES, LOADER, Packages};
+use super::{RELEASES, Suite};
+
+/// The packages that are asked for, as they were tested: those of the machine's own suites.
+static PACKAGES: [Tested; 3] = [
+    (
+        "libclang-cpp22",
+        "1:22.1.8-1~deb12u1",
+        "662a8497190dd6cebaee2ac9421ed9d91cb1199eeabd154eafc4b5c1ac01d4b3",
+    ),
+    ("llvm-22", "1:22.1.8-1~deb12u1", "fcde579693b3f1cf1da596694c1add8a961ab1e1bd22744d4bff165d4f865add"),
+    ("spirv-tools", "2023.1-2", "51b1e7352dc84471623d7be38547009bd7b71ffaa1900e512060f8a22503f2dd"),
+];
+/// It depends on a second clang and on Python, which its bundler does not need.
+static ALONE: [Tested; 1] = [(
+    "clang-tools-22",
+    "1:22.1.8-1~deb12u1",
+    "4aa071cf2a72270f7ed8ea637e902e3857c450c73c2e6eeb4b8e96406582798a",
+)];
+
+/// The programs, by the names that tests look for, and where they are in the tree.
+const PROGRAMS: [(&str, &str); 4] = [
+    ("clang-offload-bundler-22", "usr/lib/llvm-22/bin/clang-offload-bundler"),
+    ("llvm-mc-22", "usr/lib/llvm-22/bin/llvm-mc"),
+    ("llvm-objdump-22", "usr/lib/llvm-22/bin/llvm-objdump"),
+    ("spirv-val", "usr/bin/spirv-val"),
+];
+
+/// Why they are not there.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    Cache(#[from] toolchain::CacheError),
+    #[error("the tools of the tests cannot be fetched: {0}")]
+    Fetch(#[source] debian::Error),
+    #[error("the packages of the tests' tools do not hold {}", .0.display())]
+    Incomplete(PathBuf),
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// Why this machine cannot have them, or cannot have them now; other errors are faults that somebody has to look at.
+    pub(crate) fn reach(&self) -> Option<Reach> {
+        match self {
+            Self::Fetch(source) => source.reach(),
+            _ => None,
+        }
+    }
+}
+
+/// A folder of the programs, fetched into the cache if they are not there.
+pub(crate) fn folder() -> Result<PathBuf, Error> {
+    let cache = toolchain::cache_folder()?.join("tools");
+    let release = RELEASES.iter().find(|release| release.suite == Suite::Machine);
+    let packages = Packages {
+        release: release.ok_or_else(|| Error::Incomplete(cache.clone()))?,
+        title: "Tools of the tests".to_owned(),
+        place: "debian".to_owned(),
+        size: 480_000_000,
+        packages: &PACKAGES,
+        alone: &ALONE,
+        had: Vec::new(),
+    };
+    let complete = || packages.manifest(&cache).map(|manifest| packages.differences(&manifest));
+    for line in tree::make(&packages, &cache, complete).map_err(Error::Fetch)?.unwrap_or_default() {
+        eprintln!("note: not the package that was tried here: {line}");
+    }
+    let tree = cache.join(&packages.place);
+    let programs = PROGRAMS.map(|(_, program)| tree.join(program));
+    let needed =
+        programs.iter().chain([&tree.join(LIBRARIES).join(LOADER)]).find(|file| !file.exists()).cloned();
+    if let Some(missing) = needed {
+        return Err(Error::Incomplete(missing));
+    }
+    // Not `bin`, which is a link into the packages' own files.
+    let folder = tree.join("by-own-loader");
+    for ((name, _), program) in PROGRAMS.iter().zip(&programs) {
+        let path = folder.join(name);
+        let script =
+            format!("#!/bin/sh\n# Made by `cargo xtask`.\n{}", tree::run_by_own_loader(&tree, program, name));
+        tree::write_script(&path, &script).map_err(|source| Error::Write { path, source })?;
+    }
+    Ok(folder)
+}
+
+/// Puts the programs of a folder behind those of `PATH`.
+pub(crate) fn offer(command: &mut Command, folder: &Path) {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).chain([folder.to_owned()]);
+    // A folder that cannot stand in the list is not fit for tests, either; they say what they miss.
+    if let Ok(path) = std::env::join_paths(folders) {
+        command.env("PATH", path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_sorted_and_their_hashes_are_whole() {
+        assert!(PACKAGES.is_sorted_by(|a, b| a.0 < b.0));
+        assert!(PACKAGES.iter().chain(&ALONE).all(|(_, _, hash)| hash.len() == 64));
+    }
+
+    #[test]
+    fn the_machine_s_own_programs_come_first() {
+        let mut command = Command::new("true");
+        offer(&mut command, Path::new("/the/tools"));
+        let (_, path) = command.get_envs().find(|(name, _)| *name == "PATH").expect("PATH is set");
+        let folders: Vec<_> = std::env::split_paths(path.expect("a value")).collect();
+        assert_eq!(folders.last().map(PathBuf::as_path), Some(Path::new("/the/tools")));
+        assert!(folders.len() > 1);
+    }
+}
