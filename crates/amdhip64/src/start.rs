@@ -14,8 +14,6 @@ use hip_sys::Table;
 
 use crate::output;
 
-const DEVICE_VARIABLE: &str = "FERROCM_DEVICE";
-
 /// The functions behind the exported ones. The first call starts everything.
 ///
 /// Where nothing can be started the reason goes to standard error, and functions that need a device return
@@ -25,14 +23,15 @@ pub(crate) fn table() -> &'static Table {
     TABLE.get_or_init(|| {
         drop_in_log::start("libamdhip64");
         output::through_c();
-        let value = std::env::var_os(DEVICE_VARIABLE).unwrap_or_default();
-        let started = match value.to_str() {
-            Some(uri) => Choice::of(uri).and_then(|choice| choice.start()),
-            None => Err("it is not UTF-8".to_owned()),
-        };
-        started.unwrap_or_else(|reason| {
-            let value = value.to_string_lossy();
-            tracing::error!("HIP cannot start with {DEVICE_VARIABLE}=`{value}`: {reason}");
+        let variable = variables::DEVICE;
+        let uri = timeline::start().and_then(|_| variable.text());
+        let started = uri.and_then(|uri| {
+            let uri = uri.unwrap_or_default();
+            let started = Choice::of(&uri).and_then(|choice| choice.start());
+            started.map_err(|reason| variable.error(&uri, reason))
+        });
+        started.unwrap_or_else(|error| {
+            tracing::error!("HIP cannot start with {error}");
             hip_on_hsa::unstarted()
         })
     })

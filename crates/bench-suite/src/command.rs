@@ -99,12 +99,9 @@ impl Arguments {
 /// The device that the environment names, else `auto`.
 fn default_device() -> Result<DeviceUri> {
     let problem = |problem| hip::Error::Environment { variable: DEVICE_VARIABLE, problem };
-    match std::env::var_os(DEVICE_VARIABLE) {
-        Some(value) if !value.is_empty() => {
-            let text = value.to_str().ok_or_else(|| problem(format!("{value:?} is not UTF-8")))?;
-            Ok(text.parse().map_err(|error: hip::UriError| problem(error.to_string()))?)
-        }
-        _ => Ok(DeviceUri::Auto),
+    match variables::DEVICE.text().map_err(hip::Error::from)? {
+        Some(text) => Ok(text.parse().map_err(|error: hip::UriError| problem(error.to_string()))?),
+        None => Ok(DeviceUri::Auto),
     }
 }
 

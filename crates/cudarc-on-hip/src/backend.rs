@@ -59,14 +59,9 @@ fn opened() -> &'static Result<Backend, (CUresult, String)> {
             tracing::error!(reason, "there is no device");
             (CUresult::CUDA_ERROR_NO_DEVICE, reason)
         };
-        let uri: DeviceUri = match std::env::var(DEVICE_VARIABLE) {
-            Ok(text) if !text.is_empty() => {
-                text.parse().map_err(|error| fail(format!("{DEVICE_VARIABLE}: {error}")))?
-            }
-            Err(std::env::VarError::NotUnicode(_)) => {
-                return Err(fail(format!("{DEVICE_VARIABLE} is not UTF-8")));
-            }
-            Ok(_) | Err(std::env::VarError::NotPresent) => DeviceUri::Auto,
+        let uri: DeviceUri = match variables::DEVICE.text().map_err(|error| fail(error.to_string()))? {
+            Some(text) => text.parse().map_err(|error| fail(format!("{DEVICE_VARIABLE}: {error}")))?,
+            None => DeviceUri::Auto,
         };
         let devices = Device::open_all(&uri).map_err(|error| fail(error.to_string()))?;
         let Some(first) = devices.first() else { return Err(fail(format!("{uri} has no device"))) };

@@ -11,21 +11,15 @@ use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-const VARIABLE: &str = "FERROCM_LOG";
-
 /// Has messages of the level that the variable names, and of more serious ones, written as lines that begin with the
 /// library's name. The first call of a process, or rather of one copy of this crate in it, holds.
 pub fn start(library: &'static str) {
-    let value = std::env::var_os(VARIABLE).unwrap_or_default();
-    let value = value.to_string_lossy();
-    let level = match value.is_empty() {
-        true => Some(LevelFilter::ERROR),
-        false => value.parse().ok(),
-    };
-    let level = level.unwrap_or_else(|| {
-        eprintln!("{library}: {VARIABLE}=`{value}` is no level: off, error, warn, info, debug or trace");
-        LevelFilter::ERROR
+    let named = variables::LOG.word().unwrap_or_else(|error| {
+        to_standard_error(&format!("{library}: {error}"));
+        None
     });
+    // The words of the table are the names of levels.
+    let level = named.and_then(|name| name.parse().ok()).unwrap_or(LevelFilter::ERROR);
     // The subscriber is this library's own, which nothing else can have set.
     let _ = tracing::subscriber::set_global_default(Log { library, level, write: to_standard_error });
 }

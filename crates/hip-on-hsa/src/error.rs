@@ -20,7 +20,10 @@ thread_local! {
 
 /// Runs an entry point: turns its result into a code, remembers the code for this thread, and keeps a panic from
 /// unwinding into C.
-pub(crate) fn entry(call: impl FnOnce() -> Result) -> hipError_t {
+///
+/// In a [timeline], it is a slice with the name of the function that the closure is in.
+pub(crate) fn entry<F: FnOnce() -> Result>(call: F) -> hipError_t {
+    let mut span = timeline::Span::enter("hip", function_name(timeline::function_around::<F>()));
     let code = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => hipError_t::hipSuccess,
         Ok(Err(code)) => code,
@@ -29,12 +32,20 @@ pub(crate) fn entry(call: impl FnOnce() -> Result) -> hipError_t {
             hipError_t::hipErrorUnknown
         }
     };
+    if span.is_on() && code != hipError_t::hipSuccess {
+        span.text("error", code.name().unwrap_or("unknown"));
+    }
     LAST_CODE.set(code);
     // "Not ready" is an answer rather than a failure.
     if code != hipError_t::hipSuccess && code != hipError_t::hipErrorNotReady {
         LAST_ERROR.set(code);
     }
     code
+}
+
+/// The last part of a path.
+fn function_name(path: &'static str) -> &'static str {
+    path.rsplit("::").next().unwrap_or(path)
 }
 
 /// The result that the code of a nested call stands for.

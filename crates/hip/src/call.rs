@@ -1,4 +1,5 @@
-//! Calls into the HIP table: every status becomes a `Result`, every failure in `Drop` is traced and counted.
+//! Calls into the HIP table: every status becomes a `Result`, every call of a library is in the timeline, every failure in `Drop` is
+//! traced and counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,7 +13,11 @@ use crate::error::{Error, Result};
 #[cfg(not(any(test, feature = "trace-calls")))]
 macro_rules! call {
     ($table:expr, $function:ident($($argument:expr),* $(,)?)) => {
-        $crate::call::check(stringify!($function), ($table.$function)($($argument),*))
+        $crate::call::check_within(
+            $crate::call::shown($table.implementation(), stringify!($function)),
+            stringify!($function),
+            ($table.$function)($($argument),*),
+        )
     };
 }
 
@@ -39,7 +44,9 @@ macro_rules! call {
         );
         $crate::call::traced::describe(&span, &[$(&$bound as &dyn $crate::call::traced::Argument),*]);
         let entered = span.enter();
+        let shown = $crate::call::shown($table.implementation(), stringify!($function));
         let result = $crate::call::check(stringify!($function), ($table.$function)($($bound),*));
+        drop(shown);
         drop(entered);
         $crate::call::traced::finish(&span, &result);
         result
@@ -50,6 +57,25 @@ macro_rules! call {
 pub(crate) mod traced;
 
 pub(crate) use call;
+
+/// A slice of the timeline for a call of a library that was loaded. This project's own implementations have slices of their own.
+#[inline]
+pub(crate) fn shown(implementation: Option<&str>, function: &'static str) -> Option<timeline::Span> {
+    let is_shown = timeline::is_on() && implementation.is_none();
+    is_shown.then(|| timeline::Span::enter("hip call", function))
+}
+
+/// [`check`], which ends the slice.
+#[cfg(not(any(test, feature = "trace-calls")))]
+#[inline]
+pub(crate) fn check_within(
+    slice: Option<timeline::Span>,
+    operation: &'static str,
+    code: hipError_t,
+) -> Result<()> {
+    drop(slice);
+    check(operation, code)
+}
 
 #[inline]
 pub(crate) fn check(operation: &'static str, code: hipError_t) -> Result<()> {

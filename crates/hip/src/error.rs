@@ -67,7 +67,7 @@ pub enum Error {
     #[error(transparent)]
     Uri(#[from] UriError),
 
-    /// `FERROCM_DEVICE` holds something that is not a device URI.
+    /// A variable holds something that cannot be used; `FERROCM_DEVICE`, for example, no device URI.
     #[error("environment variable `{variable}`: {problem}")]
     Environment {
         /// The variable.
@@ -448,6 +448,15 @@ pub(crate) fn is_fault(code: hipError_t) -> bool {
         hipError_t::hipErrorAssert,
     ]
     .contains(&code)
+}
+
+impl From<variables::Error> for Error {
+    fn from(error: variables::Error) -> Self {
+        Self::Environment {
+            variable: error.variable,
+            problem: format!("`{}`: {}", error.value, error.problem),
+        }
+    }
 }
 
 impl From<LaunchError> for Error {

@@ -120,6 +120,7 @@ pub mod roctx;
 pub mod rtc;
 mod stream;
 mod threads;
+pub mod timeline;
 pub mod uri;
 mod usage;
 

@@ -189,7 +189,7 @@ fn known(version: Version, processor: &str) -> impl Iterator<Item = &'static Qui
 }
 
 /// Environment variable: `ignore` has grave known faults traced like all others, and no longer refused.
-pub const KNOWN_FAULTS_VARIABLE: &str = "FERROCM_KNOWN_FAULTS";
+pub const KNOWN_FAULTS_VARIABLE: &str = variables::KNOWN_FAULTS.name;
 
 /// An error if one of the functions is known to corrupt memory or to hang; what else is known of them is traced.
 fn allow(quirks: &[&'static Quirk], device: &Device, functions: &[&'static str], ignore: bool) -> Result<()> {
@@ -216,7 +216,7 @@ impl Device {
 
     /// An error if one of the functions is known to corrupt memory or to hang, unless [`KNOWN_FAULTS_VARIABLE`] says otherwise.
     pub(crate) fn allow(&self, functions: &[&'static str]) -> Result<()> {
-        let ignore = std::env::var(KNOWN_FAULTS_VARIABLE).is_ok_and(|value| value == "ignore");
+        let ignore = variables::KNOWN_FAULTS.word()?.is_some();
         allow(&self.quirks(), self, functions, ignore)
     }
 }

@@ -24,7 +24,7 @@ use std::str::FromStr;
 use code_object::TargetId;
 
 /// The environment variable that names the default device.
-pub const DEVICE_VARIABLE: &str = "FERROCM_DEVICE";
+pub const DEVICE_VARIABLE: &str = variables::DEVICE.name;
 
 /// A parsed device URI.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -15,7 +15,11 @@ pub(crate) fn table() -> &'static Table {
         drop_in_log::start("libhsa-runtime64");
         let started = vgpu::environment::devices().and_then(|config| attach(&config));
         match started {
-            Ok(()) => vgpu::hsa::table(),
+            Ok(()) => {
+                // What calls this library need not have a timeline of its own.
+                vgpu::hsa::show_calls();
+                vgpu::hsa::table()
+            }
             Err(reason) => {
                 tracing::error!("the virtual GPU cannot start: {reason}");
                 let mut builder = hsa_sys::Builder::new("virtual GPU", env!("CARGO_PKG_VERSION"));

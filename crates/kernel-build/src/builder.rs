@@ -477,7 +477,7 @@ impl Builder {
         let inputs = Inputs::new(&sources, &includes);
         let mut options = nvcc::options(&self.options);
         options.extend(self.amd_options.iter().cloned());
-        if self.source_lines.unwrap_or_else(|| is_on("FERROCM_KERNEL_LINES", true)) {
+        if switch(self.source_lines, &variables::KERNEL_LINES)?.unwrap_or(true) {
             options.splice(0..0, facts::SOURCE_LINES.iter().map(OsString::from));
         }
         let language = Language {
@@ -485,11 +485,9 @@ impl Builder {
             runtime_header: self.runtime_header,
             translate: self.translate,
         };
+        let metrics = switch(self.metrics, &variables::KERNEL_METRICS)?.unwrap_or(false);
         let context = |toolchain| {
-            let code = Code {
-                version: self.code_object_version,
-                metrics: self.metrics.unwrap_or_else(|| is_on("FERROCM_KERNEL_METRICS", false)),
-            };
+            let code = Code { version: self.code_object_version, metrics };
             Context::new(toolchain, &cache, &inputs, &options, language, code)
         };
         let context = toolchain.as_ref().map(context).transpose()?;
@@ -680,12 +678,11 @@ impl Builder {
     }
 }
 
-/// What a variable says that turns something on or off.
-pub(crate) fn is_on(variable: &str, otherwise: bool) -> bool {
-    match std::env::var(variable).as_deref().map(str::trim) {
-        Ok("1" | "true" | "on") => true,
-        Ok("0" | "false" | "off") => false,
-        _ => otherwise,
+/// What the caller has said, else what a variable says that turns something on or off.
+pub(crate) fn switch(said: Option<bool>, variable: &variables::Variable) -> Result<Option<bool>, Error> {
+    match said {
+        None => Ok(variable.switch()?),
+        said => Ok(said),
     }
 }
 

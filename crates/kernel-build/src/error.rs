@@ -13,6 +13,9 @@ pub enum Error {
     /// There is nothing to compile with.
     #[error(transparent)]
     Toolchain(#[from] NotFound),
+    /// A variable holds something that cannot be used.
+    #[error(transparent)]
+    Variable(#[from] variables::Error),
     /// A target's name is wrong.
     #[error("{origin}: {error}")]
     Target {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use code_object::TargetId;
 
-use crate::builder::is_on;
+use crate::builder::switch;
 use crate::cache::write_atomically;
 use crate::embed::exit_with;
 use crate::{Build, Builder, Error, targets};
@@ -44,11 +44,11 @@ impl Builder {
         self.tell_variables();
         println!("cargo::rerun-if-changed={}", folder.display());
         let out = std::env::var_os("OUT_DIR").ok_or(Error::NotABuildScript { name: "OUT_DIR" })?;
-        let asked = match std::env::var_os(targets::VARIABLE) {
-            Some(text) if !text.is_empty() => targets::targets_from_env()?,
-            _ => Vec::new(),
+        let asked = match variables::TARGETS.text()? {
+            Some(_) => targets::targets_from_env()?,
+            None => Vec::new(),
         };
-        let metrics = self.metrics.unwrap_or_else(|| is_on("FERROCM_KERNEL_METRICS", false));
+        let metrics = switch(self.metrics, &variables::KERNEL_METRICS)?.unwrap_or(false);
         take(folder, Path::new(&out), &self.output, &asked, metrics)?;
         Ok(None)
     }

@@ -29,10 +29,10 @@ pub const DEFAULT_TARGETS: &[&str] =
     &["gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201"];
 
 /// Names targets where the caller names none.
-pub(crate) const VARIABLE: &str = "FERROCM_TARGETS";
+pub(crate) const VARIABLE: &str = variables::TARGETS.name;
 
 /// Names targets of single sources, or says that they have none, whatever the caller says.
-pub(crate) const VARIABLE_FOR: &str = "FERROCM_TARGETS_FOR";
+pub(crate) const VARIABLE_FOR: &str = variables::TARGETS_FOR.name;
 /// What it calls no targets.
 const NONE: &str = "none";
 
@@ -59,7 +59,7 @@ pub(crate) fn parse<S: AsRef<str>>(
 /// # Errors
 /// [`Error::Target`] with what would be right, and [`Error::NoTargets`] for a list without a name.
 pub fn targets_from_env() -> Result<Vec<TargetId>, Error> {
-    from_value(std::env::var(VARIABLE).ok().as_deref())
+    from_value(variables::TARGETS.text()?.as_deref())
 }
 
 fn from_value(value: Option<&str>) -> Result<Vec<TargetId>, Error> {
@@ -77,7 +77,7 @@ fn from_value(value: Option<&str>) -> Result<Vec<TargetId>, Error> {
 /// # Errors
 /// [`Error::TargetsFor`], and those of [`targets_from_env`].
 pub(crate) fn targets_for_from_env() -> Result<Vec<(Pattern, Vec<TargetId>)>, Error> {
-    for_from_value(std::env::var(VARIABLE_FOR).ok().as_deref().unwrap_or_default())
+    for_from_value(variables::TARGETS_FOR.text()?.as_deref().unwrap_or_default())
 }
 
 fn for_from_value(value: &str) -> Result<Vec<(Pattern, Vec<TargetId>)>, Error> {

@@ -212,6 +212,11 @@ impl Program {
         Self { system: Some(folder.to_owned()), ..self.clone() }
     }
 
+    /// The folder of the program, which goes with it.
+    pub fn folder(&self) -> &Path {
+        self._folder.path()
+    }
+
     /// With these arguments on the command line.
     pub fn arguments<const N: usize>(&self, arguments: [&str; N]) -> Self {
         Self { arguments: arguments.map(str::to_owned).to_vec(), ..self.clone() }

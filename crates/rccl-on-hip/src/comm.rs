@@ -28,13 +28,12 @@ use crate::id::Id;
 use crate::order::Order;
 use crate::segment::{MOST_RANKS, Reason, Segment};
 
-/// How many seconds ranks wait for each other when a communicator is made.
-pub(crate) const LIMIT_VARIABLE: &str = "FERROCM_RCCL_TIMEOUT";
+/// How long ranks wait for each other when a communicator is made, where the environment does not say.
 const LIMIT: Duration = Duration::from_secs(60);
 
-fn limit() -> Duration {
-    let seconds = std::env::var(LIMIT_VARIABLE).ok().and_then(|text| text.trim().parse().ok());
-    seconds.map_or(LIMIT, Duration::from_secs)
+fn limit() -> Result<Duration> {
+    let named = variables::RCCL_TIMEOUT.time().map_err(|error| Failure::argument(error.to_string()))?;
+    Ok(named.unwrap_or(LIMIT))
 }
 
 /// What a rank is in a new communicator.
@@ -543,6 +542,7 @@ impl Comm {
             }
         };
         drop(state);
+        let limit = limit()?;
         // SAFETY: the call takes a number. The thread ends with this one device.
         unsafe { hip!(self.hip, hipSetDevice(self.device))? };
         if self.hip.has("hipThreadExchangeStreamCaptureMode") {
@@ -557,7 +557,7 @@ impl Comm {
             // It came before there was anything that others could see it in.
             segment.break_up(Reason::Aborted, segment.rank);
         }
-        segment.wait_for_all(limit())?;
+        segment.wait_for_all(limit)?;
         Machine::new(self.hip, segment.clone(), copies)
     }
 

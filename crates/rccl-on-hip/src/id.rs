@@ -11,7 +11,6 @@ use rccl_sys::ncclUniqueId;
 use crate::error::{Failure, Result};
 
 /// Where the ranks' files are, for machines without `/dev/shm`.
-pub(crate) const FOLDER_VARIABLE: &str = "FERROCM_RCCL_FOLDER";
 const SHARED_MEMORY: &str = "/dev/shm";
 const MAGIC: [u8; 8] = *b"frcm-id1";
 const FOLDER: usize = 40;
@@ -80,8 +79,8 @@ impl Id {
 }
 
 fn folder() -> PathBuf {
-    match std::env::var_os(FOLDER_VARIABLE) {
-        Some(folder) if !folder.is_empty() => folder.into(),
+    match variables::RCCL_FOLDER.path() {
+        Some(folder) => folder,
         _ if Path::new(SHARED_MEMORY).is_dir() => SHARED_MEMORY.into(),
         _ => std::env::temp_dir(),
     }

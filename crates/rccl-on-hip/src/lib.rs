@@ -51,7 +51,7 @@
 //! A rank whose process ends is noticed by the others within a fraction of a second, because the system then releases its lock on the file:
 //! their operations end, and `ncclCommGetAsyncError` is `ncclRemoteError`. So it is for a rank that aborts, whose stream has failed, or that
 //! has destroyed its communicator. Streams go on in all cases; what was to be received is of unspecified value. Ranks that do not come
-//! together within 60 s, or `FERROCM_RCCL_TIMEOUT` seconds, are `ncclSystemError`. `ncclGetLastError` says more than the code.
+//! together within 60 s, or as `FERROCM_RCCL_TIMEOUT` says, are `ncclSystemError`. `ncclGetLastError` says more than the code.
 //!
 //! # What differs from AMD's RCCL
 //! * Ranks are on one host, 64 at most, and any number of them may share a device.

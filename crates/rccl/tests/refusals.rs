@@ -18,6 +18,34 @@ fn ranks(count: usize) -> Vec<Rank> {
     Communicator::all(&devices(count)).unwrap().into_iter().map(rank).collect()
 }
 
+/// Tells this test that it is the process that it has started.
+const CHILD: &str = "FERROCM_TEST_RCCL_VARIABLE";
+
+#[test]
+fn a_variable_that_cannot_be_used_is_an_error_that_names_it() {
+    if std::env::var_os(CHILD).is_some() {
+        let made = Communicator::all(&devices(1)).and_then(|all| all[0].wait_until_ready());
+        println!("said: {}", made.map_or_else(|error| error.to_string(), |()| "ready".to_owned()));
+        return;
+    }
+    let said = |value: &std::ffi::OsStr| {
+        let mut test = std::process::Command::new(std::env::current_exe().unwrap());
+        test.args(["a_variable_that_cannot_be_used_is_an_error_that_names_it", "--exact", "--nocapture"]);
+        let output = test.env(CHILD, "1").env("FERROCM_RCCL_TIMEOUT", value).output().unwrap();
+        assert!(output.status.success(), "{value:?}: {output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    for value in ["18446744073709551615", "18446744073709551616", "NaN", "inf", "-1", "0", "ten"] {
+        let said = said(value.as_ref());
+        assert!(said.contains(&format!("FERROCM_RCCL_TIMEOUT=`{value}`: it must be a time")), "{said}");
+    }
+    let bytes = std::os::unix::ffi::OsStrExt::from_bytes(&[0xff, 0xfe]);
+    assert!(said(bytes).contains("FERROCM_RCCL_TIMEOUT=`\u{fffd}\u{fffd}`: it is not UTF-8"));
+    for value in ["", " ", "30", "1.5s", "60000ms"] {
+        assert!(said(value.as_ref()).contains("said: ready"), "{value}");
+    }
+}
+
 #[test]
 fn bad_arguments_are_refused_and_the_communicator_goes_on() {
     let ranks = ranks(2);

@@ -90,6 +90,12 @@ pub enum ConfigError {
     },
 }
 
+impl From<variables::Error> for ConfigError {
+    fn from(error: variables::Error) -> ConfigError {
+        ConfigError::Variable { variable: error.variable, value: error.value, why: error.problem }
+    }
+}
+
 impl DeviceConfig {
     /// The default device for a target: `gfx1100`, or with features `gfx90a:sramecc+:xnack-`.
     ///

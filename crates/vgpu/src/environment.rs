@@ -1,9 +1,8 @@
 //! Which virtual GPUs the environment asks for, where the virtual GPU takes the place of AMD's libraries.
 
-use crate::DeviceConfig;
+use variables::{DEVICE, HSA_DEVICE, Variable};
 
-/// Where both are set, the first one holds.
-const VARIABLES: [&str; 2] = ["FERROCM_HSA_DEVICE", "FERROCM_DEVICE"];
+use crate::DeviceConfig;
 
 /// The devices that `FERROCM_HSA_DEVICE` names, or else `FERROCM_DEVICE` where that names virtual GPUs; without either, the default
 /// one.
@@ -11,9 +10,10 @@ const VARIABLES: [&str; 2] = ["FERROCM_HSA_DEVICE", "FERROCM_DEVICE"];
 /// # Errors
 /// What is wrong with the variable, as a text.
 pub fn devices() -> Result<DeviceConfig, String> {
-    let values = VARIABLES.map(|name| (name, std::env::var_os(name).unwrap_or_default()));
-    let values = values.each_ref().map(|(name, value)| (*name, value.to_string_lossy()));
-    let parameters = parameters(values.each_ref().map(|(name, value)| (*name, value.as_ref())))?;
+    // Where both are set, the first one holds.
+    let text = |variable: &Variable| variable.text().map_err(|error| error.to_string());
+    let [own, shared] = [text(&HSA_DEVICE)?.unwrap_or_default(), text(&DEVICE)?.unwrap_or_default()];
+    let parameters = parameters([(HSA_DEVICE.name, own.as_str()), (DEVICE.name, shared.as_str())])?;
     parameters.parse().map_err(|error: crate::ConfigError| format!("`{parameters}`: {error}"))
 }
 

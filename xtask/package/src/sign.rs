@@ -38,10 +38,15 @@ impl Key {
             }
             None => match std::env::var(KEY) {
                 Ok(text) if !text.trim().is_empty() => text,
+                // The error has no value in it: it is a secret.
+                Err(std::env::VarError::NotUnicode(_)) => anyhow::bail!("{KEY} is not UTF-8"),
                 _ => return Ok(None),
             },
         };
-        let password = std::env::var(PASSWORD).ok().filter(|password| !password.is_empty());
+        let password = match std::env::var(PASSWORD) {
+            Err(std::env::VarError::NotUnicode(_)) => anyhow::bail!("{PASSWORD} is not UTF-8"),
+            password => password.ok().filter(|password| !password.is_empty()),
+        };
         Self::parse(&text, password).map(Some)
     }
 

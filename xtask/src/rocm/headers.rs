@@ -18,7 +18,7 @@ use setup::{progress, toolchain};
 use super::{RELEASES, Release};
 
 /// The variable that names the folder of the headers: read here to use a folder that is already there, set for tests.
-pub(crate) const FOLDER_VARIABLE: &str = "FERROCM_ROCM_HEADERS";
+pub(crate) const FOLDER_VARIABLE: &str = variables::ROCM_HEADERS.name;
 /// Where the headers are in a release's folder.
 pub(crate) const INCLUDE: &str = "usr/include";
 /// A folder without these is no folder of headers.
@@ -145,7 +145,7 @@ pub(crate) fn present(folder: &Path) -> Vec<&'static str> {
 
 /// The folder that the environment names.
 pub(crate) fn given_folder() -> Option<PathBuf> {
-    std::env::var_os(FOLDER_VARIABLE).filter(|folder| !folder.is_empty()).map(PathBuf::from)
+    variables::ROCM_HEADERS.path()
 }
 
 /// The headers: those that the environment names, else those of the cache, which are fetched where they are missing.

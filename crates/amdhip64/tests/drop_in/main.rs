@@ -4,3 +4,4 @@ mod calls;
 mod programs;
 #[path = "../support/mod.rs"]
 mod support;
+mod timeline;

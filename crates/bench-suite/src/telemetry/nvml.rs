@@ -12,8 +12,6 @@ use serde_json::json;
 use super::Library;
 use crate::detect::Detected;
 
-/// Names another file.
-const VARIABLE: &str = "FERROCM_NVML_LIBRARY";
 const FILE: &str = "libnvidia-ml.so.1";
 
 /// The library, started.
@@ -23,13 +21,13 @@ pub(super) struct Nvml(Wrapper);
 impl Nvml {
     /// Opens and starts the library.
     pub(super) fn load() -> Result<Self, String> {
-        let file = std::env::var_os(VARIABLE).unwrap_or_else(|| OsString::from(FILE));
+        let file = variables::NVML_LIBRARY.path().map_or_else(|| OsString::from(FILE), OsString::from);
         Self::open(&file)
     }
 
     /// Whether somebody has named a file.
     pub(super) fn is_named() -> bool {
-        std::env::var_os(VARIABLE).is_some()
+        variables::NVML_LIBRARY.path().is_some()
     }
 
     fn open(file: &OsString) -> Result<Self, String> {

@@ -121,9 +121,9 @@ fn all(json: bool) -> anyhow::Result<()> {
 
 /// Who says which device is the default one.
 fn default_from() -> &'static str {
-    match std::env::var_os(hip::uri::DEVICE_VARIABLE) {
-        Some(value) if !value.is_empty() => hip::uri::DEVICE_VARIABLE,
-        _ => "auto",
+    match variables::DEVICE.text() {
+        Ok(None) => "auto",
+        _ => hip::uri::DEVICE_VARIABLE,
     }
 }
 

@@ -11,7 +11,7 @@ use clap::Args;
 use hip::DeviceUri;
 
 /// Says where the drop-in libraries are, where they are not beside the program.
-const LIBRARIES_VARIABLE: &str = "FERROCM_LIBRARIES";
+const LIBRARIES_VARIABLE: &str = variables::LIBRARIES.name;
 /// What the loader reads.
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 /// Where packages put the libraries, seen from the folder of the program.
@@ -75,9 +75,7 @@ pub(crate) fn run(arguments: &Arguments) -> (u8, anyhow::Error) {
 }
 
 fn command(arguments: &Arguments) -> anyhow::Result<Command> {
-    let given = arguments.libraries.clone().or_else(|| {
-        std::env::var_os(LIBRARIES_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from)
-    });
+    let given = arguments.libraries.clone().or_else(|| variables::LIBRARIES.path());
     let program = std::env::current_exe().context("cannot find out where this program is")?;
     let libraries = libraries(given, &program)?;
     let path = library_path(&libraries, arguments.amd_hip, std::env::var_os(LIBRARY_PATH).as_deref())?;
@@ -96,7 +94,7 @@ fn command(arguments: &Arguments) -> anyhow::Result<Command> {
 }
 
 /// Names the virtual GPUs of the HSA library.
-const HSA_DEVICE_VARIABLE: &str = "FERROCM_HSA_DEVICE";
+const HSA_DEVICE_VARIABLE: &str = variables::HSA_DEVICE.name;
 
 /// The folder of the libraries: the given one, else the one that packages put beside the program.
 fn libraries(given: Option<PathBuf>, program: &Path) -> anyhow::Result<PathBuf> {

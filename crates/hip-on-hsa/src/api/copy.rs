@@ -16,6 +16,7 @@ use crate::runtime::active;
 
 /// Copies in the stream's order; with `wait`, the copy has completed on return.
 pub(crate) fn copy(rect: Rect, kind: hipMemcpyKind, stream: hipStream_t, wait: bool) -> Result {
+    let _span = shown(rect, kind, stream);
     let runtime = active()?;
     let stream = resolve(runtime, stream)?;
     let transfer = Transfer { rect, kind };
@@ -26,6 +27,25 @@ pub(crate) fn copy(rect: Rect, kind: hipMemcpyKind, stream: hipStream_t, wait: b
         return capture.add(Op::Copy(transfer));
     }
     transfer.start(runtime, &stream, wait)
+}
+
+/// What is asked for, for the timeline. It may be done in pieces, by the host or by a copy engine.
+fn shown(rect: Rect, kind: hipMemcpyKind, stream: hipStream_t) -> timeline::Span {
+    let name = match kind {
+        hipMemcpyKind::hipMemcpyHostToHost => "host to host",
+        hipMemcpyKind::hipMemcpyHostToDevice => "host to device",
+        hipMemcpyKind::hipMemcpyDeviceToHost => "device to host",
+        hipMemcpyKind::hipMemcpyDeviceToDevice | hipMemcpyKind::hipMemcpyDeviceToDeviceNoCU => {
+            "device to device"
+        }
+        _ => "wherever the addresses are",
+    };
+    let mut span = timeline::Span::enter("transfer", name);
+    if span.is_on() {
+        span.number("bytes", rect.bytes() as u64);
+        span.text("stream", format_args!("{stream:?}"));
+    }
+    span
 }
 
 pub(crate) const DEFAULT_STREAM: hipStream_t = std::ptr::null_mut();

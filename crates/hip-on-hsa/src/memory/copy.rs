@@ -90,6 +90,8 @@ impl Place {
 /// # Safety
 /// Both places are valid for the host and nothing else writes them meanwhile.
 unsafe fn copy_on_host(rect: Rect) {
+    let mut span = timeline::Span::enter("copy", "copy by the host");
+    span.number("bytes", rect.bytes() as u64);
     for (dst, src, size) in rect.rows() {
         // SAFETY: as this function's contract; `copy` allows overlap.
         unsafe { std::ptr::copy(src as *const u8, dst as *mut u8, size) };

@@ -3,8 +3,7 @@
 
 use std::sync::Once;
 
-/// The variable that silences the message.
-const SLOW_VARIABLE: &str = "FERROCM_VGPU_SLOW";
+use crate::error::Result;
 
 /// What a program's `Cargo.toml` needs. With checks inside vector loads and stores, the engine has two fifths more code and takes a third
 /// longer to compile; its debug information would be most of a program's size.
@@ -19,22 +18,29 @@ debug = false
 ";
 
 /// Prints the message where it is due, to standard error and as a `tracing` warning.
-pub(super) fn tell_if_slow(level: &str) {
+///
+/// # Errors
+/// A variable that does not say what silences it.
+pub(super) fn tell_if_slow(level: &str) -> Result<()> {
     static TOLD: Once = Once::new();
-    let Some(message) = message(level, std::env::var(SLOW_VARIABLE).ok().as_deref()) else { return };
-    TOLD.call_once(|| {
-        tracing::warn!(opt_level = level, "the virtual GPU was compiled without optimisation");
-        eprint!("{message}");
-    });
+    let is_silent = variables::VGPU_SLOW.word()?.is_some();
+    if let Some(message) = message(level, is_silent) {
+        TOLD.call_once(|| {
+            tracing::warn!(opt_level = level, "the virtual GPU was compiled without optimisation");
+            eprint!("{message}");
+        });
+    }
+    Ok(())
 }
 
-fn message(level: &str, variable: Option<&str>) -> Option<String> {
-    if matches!(level, "2" | "3") || variable.is_some_and(|value| value.trim() == "ok") {
+fn message(level: &str, is_silent: bool) -> Option<String> {
+    if matches!(level, "2" | "3") || is_silent {
         return None;
     }
+    let variable = variables::VGPU_SLOW.name;
     Some(format!(
         "warning: the virtual GPU was compiled with opt-level {level}, which makes it up to a hundred times slower. For a quick one, add \
-         to Cargo.toml\n\n{PROFILE}\nor build with --release. {SLOW_VARIABLE}=ok silences this.\n"
+         to Cargo.toml\n\n{PROFILE}\nor build with --release. {variable}=ok silences this.\n"
     ))
 }
 
@@ -45,19 +51,18 @@ mod tests {
     #[test]
     fn only_a_slow_engine_says_so() {
         for level in ["2", "3"] {
-            assert_eq!(message(level, None), None);
+            assert_eq!(message(level, false), None);
         }
         for level in ["0", "1", "s", "z"] {
-            let text = message(level, None).unwrap();
+            let text = message(level, false).unwrap();
             assert!(text.contains(&format!("opt-level {level},")) && text.contains(PROFILE), "{text}");
-            assert!(message(level, Some("")).is_some());
-            assert_eq!(message(level, Some("ok")), None);
+            assert_eq!(message(level, true), None);
         }
     }
 
     #[test]
     fn the_engine_of_this_workspace_is_optimised() {
-        assert_eq!(message(vgpu::OPT_LEVEL, None), None);
+        assert_eq!(message(vgpu::OPT_LEVEL, false), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::uri::{DeviceUri, VirtualGpu};
 /// Virtual GPUs with these parameters, made if there are none.
 pub(crate) fn open(gpu: &VirtualGpu) -> Result<Opened> {
     let backend = Backend::Virtual;
-    speed::tell_if_slow(vgpu::OPT_LEVEL);
+    speed::tell_if_slow(vgpu::OPT_LEVEL)?;
     let mut config = match &gpu.target {
         Some(target) => {
             vgpu::DeviceConfig::new(&target.to_string()).map_err(|error| backend.unavailable(error))?

@@ -51,6 +51,8 @@ impl Device {
     /// As [`open`](Self::open).
     pub fn open_all(uri: &DeviceUri) -> Result<Vec<Self>> {
         let none: Arc<[Skipped]> = Arc::default();
+        // A timeline that cannot be written is told before anything is missing in it.
+        timeline::start()?;
         match uri {
             DeviceUri::Auto => open_auto(),
             DeviceUri::Amd(selection) => {
@@ -95,13 +97,9 @@ impl Device {
 /// The URI that `FERROCM_DEVICE` holds.
 fn default_uri() -> Result<DeviceUri> {
     let problem = |problem| Error::Environment { variable: DEVICE_VARIABLE, problem };
-    match std::env::var_os(DEVICE_VARIABLE) {
+    match variables::DEVICE.text()? {
         None => Ok(DeviceUri::Auto),
-        Some(value) if value.is_empty() => Ok(DeviceUri::Auto),
-        Some(value) => match value.to_str() {
-            Some(text) => text.parse().map_err(|error: crate::UriError| problem(error.to_string())),
-            None => Err(problem(format!("{value:?} is not UTF-8"))),
-        },
+        Some(text) => text.parse().map_err(|error: crate::UriError| problem(error.to_string())),
     }
 }
 

@@ -18,7 +18,7 @@ use crate::stream::Stream;
 use crate::usage::{PriorUses, Usage};
 
 /// The environment variable that chooses the [`Allocator`] of every device: `caching`, `direct` or `stream-ordered`.
-pub const ALLOCATOR_VARIABLE: &str = "FERROCM_ALLOCATOR";
+pub const ALLOCATOR_VARIABLE: &str = variables::ALLOCATOR.name;
 
 /// Where a device's buffers get their memory.
 ///
@@ -598,13 +598,7 @@ impl Device {
 
     /// Takes the allocator that the environment names.
     pub(crate) fn allocator_of_environment(&self) -> Result<()> {
-        match std::env::var(ALLOCATOR_VARIABLE) {
-            Ok(text) if !text.is_empty() => self.set_allocator(text.parse()?),
-            Err(std::env::VarError::NotUnicode(value)) => {
-                self.set_allocator(value.to_string_lossy().parse()?)
-            }
-            _ => Ok(()),
-        }
+        variables::ALLOCATOR.text()?.map_or(Ok(()), |text| self.set_allocator(text.parse()?))
     }
 
     /// How much memory [`Allocator::Caching`] may hold.

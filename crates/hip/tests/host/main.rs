@@ -9,3 +9,7 @@ mod examples;
 #[cfg(feature = "virtual")]
 mod module_bounds;
 mod rtc_cache;
+#[cfg(feature = "virtual")]
+mod timeline;
+#[cfg(feature = "virtual")]
+mod variables;

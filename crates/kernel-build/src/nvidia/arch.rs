@@ -10,7 +10,7 @@ use crate::Error;
 pub const DEFAULT_CUDA_ARCHS: &[&str] = &["sm_80"];
 
 /// Lists of architectures. The second one is that of other crates which compile CUDA.
-pub(super) const VARIABLES: [&str; 2] = ["FERROCM_CUDA_ARCHS", "CUDA_COMPUTE_CAP"];
+pub(super) const VARIABLES: [&str; 2] = [variables::CUDA_ARCHS.name, "CUDA_COMPUTE_CAP"];
 
 /// An architecture of NVIDIA GPUs, by its compute capability: `sm_80`. Read from `sm_80`, `compute_80`, `80` or `8.0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -76,7 +76,10 @@ pub(super) fn parse<S: AsRef<str>>(
 
 /// Those of the variables, else the default ones.
 pub(super) fn from_env() -> Result<Vec<CudaArch>, Error> {
-    from_values(|name| std::env::var(name).ok())
+    let named = variables::CUDA_ARCHS.text()?;
+    from_values(
+        |name| if name == variables::CUDA_ARCHS.name { named.clone() } else { std::env::var(name).ok() },
+    )
 }
 
 fn from_values(value: impl Fn(&str) -> Option<String>) -> Result<Vec<CudaArch>, Error> {

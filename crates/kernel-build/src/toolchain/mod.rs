@@ -23,7 +23,7 @@ pub use search::Search;
 pub use survey::{Finding, Need};
 
 /// The variable that names the command which installs a toolchain, for messages where a checkout has a command of its own.
-pub const SETUP_VARIABLE: &str = "FERROCM_SETUP";
+pub const SETUP_VARIABLE: &str = variables::SETUP.name;
 
 /// Finds a toolchain as the environment says.
 ///
@@ -45,7 +45,7 @@ pub fn survey() -> Vec<Finding> {
 #[must_use]
 pub fn cache_root() -> Option<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    if let Some(root) = std::env::var_os("FERROCM_CACHE").filter(|root| !root.is_empty()) {
+    if let Some(root) = variables::CACHE.path() {
         return std::path::absolute(root).ok();
     }
     absolute("XDG_CACHE_HOME")

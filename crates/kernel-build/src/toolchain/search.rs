@@ -2,9 +2,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::answers::Asked;
-use super::{
-    Attempt, NotFound, Origin, SETUP_VARIABLE, Toolchain, Version, cache_root, entries, parts, probe,
-};
+use super::{Attempt, NotFound, Origin, Toolchain, Version, cache_root, entries, parts, probe};
 
 /// First clang that reads the HIP headers that `ferrocm setup` installs.
 const OLDEST_CLANG: u32 = 22;
@@ -97,14 +95,15 @@ impl Search {
             new
         });
         Self {
-            clang: path_of("FERROCM_CLANG"),
-            hip_path: path_of("FERROCM_HIP_PATH"),
+            clang: variables::CLANG.path(),
+            hip_path: variables::HIP_PATH.path(),
             rocm,
             path: std::env::var_os("PATH").map(|p| std::env::split_paths(&p).collect()).unwrap_or_default(),
             system: vec!["/usr".into(), "/usr/local".into()],
             prefix: cache_root().map(|root| root.join("toolchain/current")),
             clang_args: Vec::new(),
-            setup: std::env::var(SETUP_VARIABLE).ok().filter(|command| !command.is_empty()),
+            // What cannot be read would only be printed.
+            setup: variables::SETUP.text().ok().flatten(),
         }
     }
 

@@ -39,7 +39,7 @@ use crate::error::Result;
 pub use env::Launcher;
 
 /// The variable that says where rank 0 listens: a host and a port.
-pub const ADDRESS_VARIABLE: &str = "FERROCM_RCCL_ADDRESS";
+pub const ADDRESS_VARIABLE: &str = variables::RCCL_ADDRESS.name;
 
 /// Why the ranks of a job do not find each other.
 #[derive(Debug, thiserror::Error)]
@@ -144,7 +144,15 @@ impl Launch {
     /// # Errors
     /// [`LaunchError::NoLauncher`], [`LaunchError::Missing`], [`LaunchError::Value`], [`LaunchError::Contradiction`].
     pub fn from_env() -> Result<Self, LaunchError> {
-        Self::from_variables(|name| std::env::var(name).ok())
+        let own = variables::RCCL_ADDRESS;
+        let address = own.text().map_err(|error| LaunchError::Value {
+            variable: ADDRESS_VARIABLE,
+            value: error.value,
+            problem: error.problem,
+        })?;
+        // What a launcher has set and is no text is not as good as nothing: it fails where it is read.
+        let other = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+        Self::from_variables(|name| if name == own.name { address.clone() } else { other(name) })
     }
 
     /// What variables say that are not the environment's.

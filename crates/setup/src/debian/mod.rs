@@ -130,11 +130,11 @@ pub fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> 
 }
 
 /// The variable that names a folder of the form of `/etc/apt`, whose sources are used in the place of the machine's own.
-pub const SOURCES_VARIABLE: &str = "FERROCM_APT_SOURCES";
+pub const SOURCES_VARIABLE: &str = variables::APT_SOURCES.name;
 
 /// The folder that the environment names in the place of `/etc/apt`.
 fn given_sources() -> Option<PathBuf> {
-    std::env::var_os(SOURCES_VARIABLE).filter(|folder| !folder.is_empty()).map(PathBuf::from)
+    variables::APT_SOURCES.path()
 }
 
 /// Who names the mirrors, for messages.

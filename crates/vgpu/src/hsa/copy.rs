@@ -11,6 +11,7 @@ use super::agent::Agent;
 use super::event::{POLL, lock};
 use super::pool::PAGE;
 use super::signal::{Signal, notify_any, wait_any_slowly};
+use super::timeline::{self, Enqueued};
 use super::{S, call, call_always, machine, now, vmem, write};
 use crate::machine::{AccessKind, FaultKind, MemoryKind, Reader};
 
@@ -132,6 +133,7 @@ unsafe extern "C" fn memory_copy(to: *mut c_void, from: *const c_void, size: usi
         if to.is_null() || from.is_null() {
             return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
+        let _span = timeline::by_host("copy by the host", size as u64);
         // SAFETY: as this function's contract.
         unsafe { copy_bytes(to as u64, from as u64, size as u64) }
     })
@@ -150,6 +152,7 @@ unsafe extern "C" fn memory_fill(pointer: *mut c_void, value: u32, count: usize)
         if address.checked_add(size).is_none() || !guarded(|| is_known(address, size)) {
             return Err(S::HSA_STATUS_ERROR_INVALID_ALLOCATION);
         }
+        let _span = timeline::by_host("fill by the host", size);
         for offset in (0..size).step_by(CHUNK as usize) {
             let length = CHUNK.min(size - offset);
             guarded(|| {
@@ -186,6 +189,13 @@ struct Place {
 }
 
 impl Work {
+    fn bytes(self) -> u64 {
+        match self {
+            Work::Linear { size, .. } => size,
+            Work::Rectangle { range, .. } => range.iter().product(),
+        }
+    }
+
     /// # Safety
     /// As for [`copy_bytes`].
     unsafe fn run(self) -> Result<(), S> {
@@ -211,6 +221,22 @@ struct Job {
     work: Work,
     after: Vec<Signal>,
     completion: Signal,
+    /// What destination and source belong to.
+    ends: [Agent; 2],
+    enqueued: Option<Enqueued>,
+}
+
+impl Job {
+    /// Writes the copy into the timeline, if there is one. Whoever waits for it finds it there.
+    fn show(&self, start: u64, end: u64, status: Option<S>) {
+        if let Some(enqueued) = self.enqueued {
+            let ends = self.ends.each_ref().map(|agent| match agent {
+                Agent::Gpu(device) => Some(device.as_ref()),
+                Agent::Host => None,
+            });
+            enqueued.done(ends, self.work.bytes(), start, end, status);
+        }
+    }
 }
 
 static JOBS: Mutex<Vec<Job>> = Mutex::new(Vec::new());
@@ -251,8 +277,13 @@ fn serve() {
         let start = now();
         // SAFETY: whoever asked for the copy keeps the program's own memory until the completion signal changes.
         match unsafe { job.work.run() } {
-            Ok(()) => job.completion.complete(start, now()),
+            Ok(()) => {
+                let end = now();
+                job.show(start, end, None);
+                job.completion.complete(start, end);
+            }
             Err(status) => {
+                job.show(start, now(), Some(status));
                 tracing::error!(?status, "an asynchronous copy failed: its memory was freed before it ran");
                 job.completion.fail();
             }
@@ -290,8 +321,7 @@ unsafe extern "C" fn async_copy(
         if to.is_null() || from.is_null() {
             return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
-        Agent::from_handle(to_agent)?;
-        Agent::from_handle(from_agent)?;
+        let ends = [Agent::from_handle(to_agent)?, Agent::from_handle(from_agent)?];
         // SAFETY: as this function's contract.
         let after = unsafe { dependencies(num_dependencies, dependency_list) }?;
         let completion = Signal::required(completion)?;
@@ -300,7 +330,8 @@ unsafe extern "C" fn async_copy(
             check(to, size)?;
             check(from, size)?;
         }
-        submit(Job { work: Work::Linear { to, from, size }, after, completion })
+        let work = Work::Linear { to, from, size };
+        submit(Job { work, after, completion, ends, enqueued: Enqueued::now() })
     })
 }
 
@@ -344,7 +375,8 @@ unsafe extern "C" fn async_copy_rect(
         if direction.name().is_none() || direction == hsa_amd_copy_direction_t::hsaHostToHost {
             return Err(invalid);
         }
-        Agent::from_handle(agent)?.gpu()?;
+        let agent = Agent::from_handle(agent)?;
+        agent.clone().gpu()?;
         // SAFETY: checked for null above; the caller's structures are valid for reads.
         let (to, from, to_offset, from_offset, range) = unsafe {
             (
@@ -366,7 +398,13 @@ unsafe extern "C" fn async_copy_rect(
         } else {
             Work::Rectangle { to, from, range }
         };
-        submit(Job { work, after, completion })
+        use hsa_amd_copy_direction_t as D;
+        let ends = match direction {
+            D::hsaHostToDevice => [agent, Agent::Host],
+            D::hsaDeviceToHost => [Agent::Host, agent],
+            _ => [agent.clone(), agent],
+        };
+        submit(Job { work, after, completion, ends, enqueued: Enqueued::now() })
     })
 }
 

@@ -12,6 +12,7 @@
 //! | `signal`, `event`, `handler` | signals, waiting for them, callbacks |
 //! | `queue`, `mask`, `packet`, `beside` | AQL queues, their packet processors, kernels that run beside each other |
 //! | `image` | images that are buffers |
+//! | `timeline` | what all of these write into the timeline |
 //! | `loader`, `loader_amd` | executables, code objects, their symbols; the AMD loader extension |
 //!
 //! Handles that do not exist, null pointers and sizes that do not fit are errors, not crashes, as far as a C interface
@@ -37,6 +38,7 @@ mod pool;
 mod queue;
 mod signal;
 mod system;
+mod timeline;
 mod vmem;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -94,6 +96,12 @@ pub fn table() -> &'static Table {
     })
 }
 
+/// Has each call of these functions be a slice of the timeline, if one is written: for programs that call HSA themselves, or through
+/// a library that writes nothing.
+pub fn show_calls() {
+    timeline::show_calls();
+}
+
 /// Whether a virtual GPU is behind a table of HSA functions, such as that of the drop-in library, as its build version says.
 /// HSA must have been initialised.
 pub fn is_behind(hsa: &Table) -> bool {
@@ -107,7 +115,13 @@ pub fn is_behind(hsa: &Table) -> bool {
 }
 
 /// Runs an entry point that may be called at any time.
-fn call_always(body: impl FnOnce() -> Status) -> S {
+fn call_always<F: FnOnce() -> Status>(body: F) -> S {
+    let _span = timeline::call::<F>();
+    answer(body)
+}
+
+/// The status that a body stands for.
+fn answer(body: impl FnOnce() -> Status) -> S {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => S::HSA_STATUS_SUCCESS,
         Ok(Err(status)) => status,
@@ -119,8 +133,9 @@ fn call_always(body: impl FnOnce() -> Status) -> S {
 }
 
 /// Runs an entry point that needs `hsa_init` first.
-fn call(body: impl FnOnce() -> Status) -> S {
-    call_always(|| {
+fn call<F: FnOnce() -> Status>(body: F) -> S {
+    let _span = timeline::call::<F>();
+    answer(|| {
         if !system::is_initialised() {
             return Err(S::HSA_STATUS_ERROR_NOT_INITIALIZED);
         }

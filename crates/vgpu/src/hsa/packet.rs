@@ -92,6 +92,32 @@ impl Packet {
         }
         Ok(signals)
     }
+
+    /// The kernel of a dispatch packet that has dimensions; `place` is where kernels can read the packet.
+    fn dispatch(&self, queue: &Queue, id: u64, place: u64) -> Dispatch {
+        let dimensions = self.u16(2) & 3;
+        // Sizes in dimensions that the dispatch does not have are 1, whatever the packet says.
+        let size = |dimension: u16, value: u32| if dimension < dimensions { value } else { 1 };
+        Dispatch {
+            kernel_object: self.u64(32),
+            grid: [size(0, self.u32(12)), size(1, self.u32(16)), size(2, self.u32(20))],
+            workgroup: [
+                size(0, self.u16(4).into()),
+                size(1, self.u16(6).into()),
+                size(2, self.u16(8).into()),
+            ],
+            kernarg: self.u64(40),
+            private_segment_size: self.u32(24),
+            group_segment_size: self.u32(28),
+            packet: place,
+            queue: queue.address,
+            id,
+            timeout: None,
+            counters: queue.counts(),
+            checks: None,
+            units: Some(lock(&queue.units).chosen),
+        }
+    }
 }
 
 /// Where the completion signal is in every type of packet.
@@ -163,7 +189,11 @@ pub(super) fn complete(
 ) -> Result<bool, Failure> {
     let Some(_entered) = queue.enter() else { return Ok(false) };
     let start = now();
-    let processed = process(queue, id, header, packet, place)?;
+    let processed = process(queue, id, header, packet, place);
+    if timeline::is_on() {
+        show(queue, id, header, packet, place, start, &processed);
+    }
+    let processed = processed?;
     let completion = packet.signal(COMPLETION)?;
     let (start, end) = match processed {
         Processed::Stopped => return Ok(false),
@@ -174,6 +204,33 @@ pub(super) fn complete(
         completion.complete(start, end);
     }
     Ok(true)
+}
+
+/// Writes a packet into the timeline. Whoever waits for it finds it there.
+fn show(
+    queue: &Queue,
+    id: u64,
+    header: u16,
+    packet: &Packet,
+    place: u64,
+    start: u64,
+    processed: &Result<Processed, Failure>,
+) {
+    let (start, end) = match processed {
+        Ok(Processed::Ran { start, end }) => (*start, *end),
+        _ => (start, now()),
+    };
+    let problem = match processed {
+        Ok(Processed::Stopped) => Some(S::HSA_STATUS_ERROR),
+        Ok(_) => None,
+        Err(failure) => Some(failure.status),
+    };
+    let kind = packet_type(header);
+    let is_kernel = kind == hsa_packet_type_t::HSA_PACKET_TYPE_KERNEL_DISPATCH;
+    let dispatch = is_kernel.then(|| packet.dispatch(queue, id, place));
+    let beside = place.wrapping_sub(queue.current_packet(0)) / PACKET;
+    let shown = super::timeline::Processed { queue, id, kind, beside, start, end, problem };
+    shown.write(dispatch.as_ref());
 }
 
 enum Processed {
@@ -242,27 +299,7 @@ fn dispatch(queue: &Queue, id: u64, packet: &Packet, place: u64) -> Result<Proce
         let report = format!("packet {id} of the queue is a kernel dispatch of 0 dimensions");
         return Err(Failure { status: S::HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, report, fault: None });
     }
-    // Sizes in dimensions that the dispatch does not have are 1, whatever the packet says.
-    let size = |dimension: u16, value: u32| if dimension < dimensions { value } else { 1 };
-    let dispatch = Dispatch {
-        kernel_object: packet.u64(32),
-        grid: [size(0, packet.u32(12)), size(1, packet.u32(16)), size(2, packet.u32(20))],
-        workgroup: [
-            size(0, packet.u16(4).into()),
-            size(1, packet.u16(6).into()),
-            size(2, packet.u16(8).into()),
-        ],
-        kernarg: packet.u64(40),
-        private_segment_size: packet.u32(24),
-        group_segment_size: packet.u32(28),
-        packet: place,
-        queue: queue.address,
-        id,
-        timeout: None,
-        counters: queue.counts(),
-        checks: None,
-        units: Some(lock(&queue.units).chosen),
-    };
+    let dispatch = packet.dispatch(queue, id, place);
     // SAFETY: the place is in the queue's block, aligned, and belongs to this thread while no kernel that reads it runs.
     unsafe {
         std::ptr::copy_nonoverlapping(packet.0.as_ptr(), place as *mut u8, PACKET as usize);

@@ -14,6 +14,7 @@ use super::agent::{Agent, QUEUE_MAX_SIZE};
 use super::event::lock;
 use super::mask::Units;
 use super::signal::{Doorbell, Signal, notify_any};
+use super::timeline::Arrows;
 use super::{S, call, fatal, machine, packet, write};
 use crate::machine::{Counters, Device, Fault, MemoryKind, PRIVATE_APERTURE, SHARED_APERTURE};
 
@@ -102,6 +103,16 @@ pub(super) struct Failure {
 }
 
 impl Queue {
+    /// Its number, which no other queue has.
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The arrows to its packets.
+    pub(super) fn arrows(&self) -> &Arrows {
+        &self.doorbell.arrows
+    }
+
     /// Whether a kernel that begins counts what it does.
     pub(super) fn counts(&self) -> bool {
         self.counting.load(Ordering::Relaxed)
@@ -139,6 +150,7 @@ impl Queue {
         };
         let doorbell = lock(&SPARE_DOORBELLS).pop().unwrap_or_else(|| Box::leak(Box::default()));
         doorbell.index.store(u64::MAX, Ordering::Relaxed);
+        doorbell.arrows.clear();
         let queue = Signal::doorbell(doorbell).map(|doorbell_signal| {
             Arc::new(Queue {
                 device,

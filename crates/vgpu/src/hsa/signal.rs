@@ -10,6 +10,7 @@ use hsa_sys::*;
 
 use super::event::{Event, POLL, lock};
 use super::pool::status_of;
+use super::timeline::Arrows;
 use super::{S, Status, call, handler, machine, write};
 use crate::machine::{MemoryKind, map_fixed, memory_file, on_interrupt};
 
@@ -129,6 +130,7 @@ static DOORBELLS: LazyLock<RwLock<HashMap<u64, &'static Doorbell>>> = LazyLock::
 pub(super) struct Doorbell {
     pub(super) index: AtomicU64,
     pub(super) event: Event,
+    pub(super) arrows: Arrows,
 }
 
 /// A signal that exists, or existed: its memory is never given back.
@@ -310,10 +312,10 @@ impl Signal {
 
     pub(super) fn store(self, value: i64) {
         match self.as_doorbell() {
-            Some(doorbell) => {
+            Some(doorbell) => doorbell.arrows.ring(value as u64, || {
                 doorbell.index.store(value as u64, Ordering::SeqCst);
                 doorbell.event.notify();
-            }
+            }),
             None => {
                 self.value().store(value, Ordering::SeqCst);
                 self.changed();
@@ -378,6 +380,7 @@ impl Signal {
                 return seen;
             }
         }
+        let _span = timeline::Span::enter("wait", "wait for a signal");
         self.waiting().wait_until(deadline, POLL, || {
             seen = self.load();
             condition.holds(seen)

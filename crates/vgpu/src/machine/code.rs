@@ -269,6 +269,18 @@ impl LoadedCode {
         Some(self.base + kernel.descriptor_vaddr)
     }
 
+    /// The name of the kernel with this descriptor, as it is in the code object.
+    pub fn kernel_name(&self, kernel_object: u64) -> Option<&str> {
+        let offset = kernel_object.checked_sub(self.base)?;
+        let kernels = self.object.kernels();
+        let kernel = kernels.iter().find(|kernel| kernel.descriptor_vaddr == offset);
+        kernel.map(|kernel| kernel.name.as_str()).or_else(|| {
+            let symbols = self.object.symbols();
+            let symbol = symbols.iter().find(|symbol| symbol.value == offset && !symbol.undefined);
+            symbol.map(|symbol| symbol.name.trim_end_matches(".kd"))
+        })
+    }
+
     /// The address of a variable or function that the code object defines.
     pub fn symbol_address(&self, name: &str) -> Option<u64> {
         let symbol = self.object.symbol(name).filter(|symbol| !symbol.undefined)?;

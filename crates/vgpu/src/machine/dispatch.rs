@@ -187,14 +187,7 @@ fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError
     let bytes =
         unsafe { std::ptr::read_volatile(dispatch.kernel_object as *const [u8; KernelDescriptor::SIZE]) };
     let descriptor = KernelDescriptor::from_bytes(&bytes);
-    let kernel = match metadata {
-        Some(metadata) => metadata.name.clone(),
-        None => {
-            let symbol =
-                code.object().symbols().iter().find(|symbol| symbol.value == offset && !symbol.undefined);
-            symbol.ok_or_else(missing)?.name.trim_end_matches(".kd").to_owned()
-        }
-    };
+    let kernel = code.kernel_name(dispatch.kernel_object).ok_or_else(missing)?.to_owned();
     let target = device.target;
     if code.target() != target {
         return Err(DispatchError::WrongDevice { kernel, code: code.target().name, device: target.name });
@@ -267,7 +260,8 @@ pub(super) fn run(
     launch.watch();
     let workgroups = launch.workgroups();
     let timeout = dispatch.timeout.or_else(|| device.machine.timeout());
-    let deadline = timeout.map(|limit| (Instant::now() + limit, limit));
+    // A time that no clock reaches is no limit.
+    let deadline = timeout.and_then(|limit| Some((Instant::now().checked_add(limit)?, limit)));
     let start_ns = now_ns();
     let job = Arc::new(Job::new(launch, device.machine.pool.threads(), deadline, stop.cloned()));
     let outcome = device.machine.pool.run(&device.machine.memory, &job);

@@ -27,7 +27,6 @@ mod tests;
 mod units;
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 use std::time::Duration;
@@ -128,10 +127,9 @@ impl Machine {
     }
 
     fn new() -> Machine {
-        let variable = |name: &'static str| (name, std::env::var_os(name));
-        let timeout = read(variable(TIMEOUT), "a time, such as 30, 30s or 500ms", parse_timeout);
-        let threads = read(variable(THREADS), "a number from 1 to 1024", parse_threads);
-        let vectors = read(variable(Level::VARIABLE), &expected_vectors(), Level::named);
+        let timeout = variables::VGPU_TIMEOUT.time().map_err(ConfigError::from);
+        let threads = variables::VGPU_THREADS.count().map_err(ConfigError::from);
+        let vectors = vectors();
         let shared = Shared {
             memory: Arc::new(Memory::new()),
             codes: Codes::default(),
@@ -146,12 +144,13 @@ impl Machine {
         instruments.add(Arc::clone(&shared.executed) as _);
         instruments.add(Arc::clone(&shared.profiler) as _);
         instruments.add(Arc::clone(&shared.checker) as _);
-        let settings = profile::Settings::read(|name| std::env::var(name).ok());
+        let settings = profile::Settings::from_environment();
         let environment = settings.and_then(|settings| settings.apply(instruments));
         let environment = environment.and_then(|()| shared.checker.read_environment());
-        let environment = environment.and(timeout.map(|_| ())).and(vectors.map(|_| ()));
+        let environment = environment.and_then(|()| Ok(timeline::start().map(drop)?));
+        let environment = environment.and(timeout.map(|_| ())).and(vectors);
         let environment = environment.and(threads.map(|count| {
-            count.into_iter().for_each(|count| shared.pool.set_threads(count));
+            count.into_iter().for_each(|count| shared.pool.set_threads(count as usize));
         }));
         let shared = Shared { environment, ..shared };
         Machine { shared: Arc::new(shared), devices: RwLock::default(), attached: RwLock::default() }
@@ -165,7 +164,7 @@ impl Machine {
     ///
     /// # Errors
     /// The configuration is not usable, or the value of an environment variable: `FERROCM_VGPU_TRACE`, `FERROCM_VGPU_COUNTERS`,
-    /// `FERROCM_VGPU_CHECK`, `FERROCM_VGPU_TIMEOUT`, `FERROCM_VGPU_THREADS`, `FERROCM_VGPU_VECTORS`.
+    /// `FERROCM_VGPU_CHECK`, `FERROCM_VGPU_TIMEOUT`, `FERROCM_VGPU_THREADS`, `FERROCM_VGPU_VECTORS`, `FERROCM_TRACE`.
     pub fn attach(&self, config: &DeviceConfig) -> Result<usize, ConfigError> {
         self.shared.environment.clone()?;
         let target = config.validated()?;
@@ -275,42 +274,15 @@ impl Machine {
     }
 }
 
-/// The variables that say how long dispatches may run, and how many threads run them.
-const TIMEOUT: &str = "FERROCM_VGPU_TIMEOUT";
-const THREADS: &str = "FERROCM_VGPU_THREADS";
-
-/// Reads a variable; blanks are as good as no value.
-fn read<T>(
-    (variable, value): (&'static str, Option<OsString>),
-    expected: &str,
-    parse: impl Fn(&str) -> Option<T>,
-) -> Result<Option<T>, ConfigError> {
-    let value = value.map(|value| value.to_string_lossy().into_owned());
-    match value.filter(|value| !value.trim().is_empty()) {
-        None => Ok(None),
-        Some(value) => match parse(&value) {
-            None => Err(ConfigError::Variable { variable, value, why: format!("must be {expected}") }),
-            parsed => Ok(parsed),
-        },
+/// Whether the CPU has the vector extensions that the environment names, if it names any.
+fn vectors() -> Result<(), ConfigError> {
+    let variable = variables::VGPU_VECTORS;
+    match variable.word()? {
+        Some(name) if Level::named(name).is_none() => {
+            Err(variable.error(name, format!("this CPU has not got it; it has {}", Level::names())).into())
+        }
+        _ => Ok(()),
     }
-}
-
-/// What may stand in [`Level::VARIABLE`] on this CPU.
-fn expected_vectors() -> String {
-    format!("vector extensions that this CPU has: {}", Level::names())
-}
-
-fn parse_threads(text: &str) -> Option<usize> {
-    text.trim().parse().ok().filter(|count| (1..=pool::MAX_THREADS).contains(count))
-}
-
-fn parse_timeout(text: &str) -> Option<Duration> {
-    let text = text.trim();
-    let duration = match text.strip_suffix("ms") {
-        Some(number) => Duration::from_millis(number.trim().parse().ok()?),
-        None => Duration::from_secs(text.strip_suffix('s').unwrap_or(text).trim().parse().ok()?),
-    };
-    (!duration.is_zero()).then_some(duration)
 }
 
 impl Device {

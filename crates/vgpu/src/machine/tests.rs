@@ -154,31 +154,15 @@ fn many_allocations_do_not_exhaust_the_host() {
 }
 
 #[test]
-fn timeouts_are_read() {
-    for (text, expected) in
-        [("5", Some(5000)), ("5s", Some(5000)), (" 250ms ", Some(250)), ("0", None), ("never", None)]
-    {
-        assert_eq!(parse_timeout(text), expected.map(Duration::from_millis), "{text}");
+fn variables_are_of_this_machine() {
+    let threads = variables::VGPU_THREADS;
+    assert_eq!(threads.count_of(Some(pool::MAX_THREADS.to_string())), Ok(Some(pool::MAX_THREADS as u64)));
+    assert!(threads.count_of(Some((pool::MAX_THREADS + 1).to_string())).is_err());
+    assert_eq!(variables::VGPU_VECTORS.name, Level::VARIABLE);
+    for name in Level::names().split(", ") {
+        assert_eq!(variables::VGPU_VECTORS.word_of(Some(name)), Ok(Some(name)));
     }
-}
-
-#[test]
-fn variables_say_what_is_wrong_with_them() {
-    let threads = |value: &str| read((THREADS, Some(value.into())), "a number from 1 to 1024", parse_threads);
-    assert_eq!(read((THREADS, None), "", parse_threads), Ok(None));
-    assert_eq!([threads(" "), threads("1"), threads(" 1024 ")], [Ok(None), Ok(Some(1)), Ok(Some(1024))]);
-    for value in ["0", "1025", "-1", "all", "2.5"] {
-        let error = threads(value).unwrap_err().to_string();
-        assert!(error.contains(THREADS) && error.contains(&format!("`{value}`")), "{error}");
-        assert!(error.contains("from 1 to 1024"), "{error}");
-    }
-    let vectors = |name: &str| read((Level::VARIABLE, Some(name.into())), &expected_vectors(), Level::named);
-    assert_eq!([vectors(""), vectors(" Baseline ")], [Ok(None), Ok(Some(Level::Baseline))]);
-    for value in ["sse9", "avx512f", "1"] {
-        let error = vectors(value).unwrap_err().to_string();
-        assert!(error.contains(Level::VARIABLE) && error.contains(&format!("`{value}`")), "{error}");
-        assert!(error.contains("must be vector extensions that this CPU has: baseline"), "{error}");
-    }
-    let error = read((TIMEOUT, Some("0".into())), "a time", parse_timeout).unwrap_err().to_string();
-    assert!(error.contains(TIMEOUT) && error.contains("must be a time"), "{error}");
+    // The longest limit can be added to the time of any dispatch.
+    let variables::Values::Time { most, .. } = variables::VGPU_TIMEOUT.values else { panic!() };
+    assert!(std::time::Instant::now().checked_add(most).is_some());
 }

@@ -28,7 +28,7 @@ mod vector;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use gpu_report::{Allocation, Checks};
+use gpu_report::{Allocation, Checks, ChecksError};
 
 use self::depend::Dependences;
 use self::races::Races;
@@ -52,14 +52,9 @@ pub(super) struct Checker {
 impl Checker {
     /// Takes the checks that `FERROCM_VGPU_CHECK` names.
     pub(super) fn read_environment(&self) -> Result<(), ConfigError> {
-        const VARIABLE: &str = "FERROCM_VGPU_CHECK";
-        let Ok(value) = std::env::var(VARIABLE) else { return Ok(()) };
-        match value.parse::<Checks>() {
-            Ok(checks) => self.set(checks),
-            Err(error) => {
-                let why = error.to_string();
-                return Err(ConfigError::Variable { variable: VARIABLE, value, why });
-            }
+        let variable = variables::VGPU_CHECK;
+        if let Some(text) = variable.text()? {
+            self.set(text.parse().map_err(|error: ChecksError| variable.error(&text, error.to_string()))?);
         }
         Ok(())
     }

@@ -6,14 +6,10 @@ use std::sync::Arc;
 use super::trace::Selection;
 use super::{Profiler, Sink, Tracer};
 use gpu_report::CounterFormat;
+use variables::{VGPU_COUNTERS as COUNTERS, VGPU_TRACE as TRACE, Variable};
 
 use crate::config::ConfigError;
 use crate::machine::observe::Instruments;
-
-/// The variable that traces.
-const TRACE: &str = "FERROCM_VGPU_TRACE";
-/// The variable that counts.
-const COUNTERS: &str = "FERROCM_VGPU_COUNTERS";
 
 /// What the environment asks for.
 #[derive(Default, PartialEq, Eq, Debug)]
@@ -27,15 +23,14 @@ impl Settings {
     ///
     /// # Errors
     /// A value that cannot be read.
-    pub(in crate::machine) fn read(
-        variable: impl Fn(&str) -> Option<String>,
-    ) -> Result<Settings, ConfigError> {
-        let value = |name: &str| variable(name).filter(|text| !text.trim().is_empty());
-        let bad =
-            |variable, value: &str, why| ConfigError::Variable { variable, value: value.to_owned(), why };
-        let trace = value(TRACE).map(|text| Selection::parse(&text).map_err(|why| bad(TRACE, &text, why)));
-        let counters = value(COUNTERS).map(|text| counters(&text).map_err(|why| bad(COUNTERS, &text, why)));
-        Ok(Settings { trace: trace.transpose()?, counters: counters.transpose()? })
+    pub(in crate::machine) fn from_environment() -> Result<Settings, ConfigError> {
+        Settings::of(TRACE.text()?, COUNTERS.text()?)
+    }
+
+    fn of(trace: Option<String>, count: Option<String>) -> Result<Settings, ConfigError> {
+        let trace = trace.map(|text| Selection::parse(&text).map_err(|why| TRACE.error(&text, why)));
+        let count = count.map(|text| counters(&text).map_err(|why| COUNTERS.error(&text, why)));
+        Ok(Settings { trace: trace.transpose()?, counters: count.transpose()? })
     }
 
     /// Switches on what is asked for.
@@ -43,12 +38,10 @@ impl Settings {
     /// # Errors
     /// A file that cannot be created.
     pub(in crate::machine) fn apply(self, instruments: &Instruments) -> Result<(), ConfigError> {
-        let sink = |variable, path: Option<PathBuf>| match path {
+        let sink = |variable: Variable, path: Option<PathBuf>| match path {
             None => Ok(Sink::default()),
-            Some(path) => Sink::create(&path).map_err(|error| ConfigError::Variable {
-                variable,
-                value: path.display().to_string(),
-                why: format!("the file cannot be created: {error}"),
+            Some(path) => Sink::create(&path).map_err(|error| {
+                variable.error(&path.to_string_lossy(), format!("the file cannot be created: {error}"))
             }),
         };
         if let Some((selection, path)) = self.trace {
@@ -78,9 +71,9 @@ fn counters(text: &str) -> Result<(CounterFormat, Option<PathBuf>), String> {
 mod tests {
     use super::*;
 
-    fn read(name: &'static str, value: &str) -> Result<Settings, String> {
-        Settings::read(|variable| (variable == name).then(|| value.to_owned()))
-            .map_err(|error| error.to_string())
+    fn read(variable: Variable, value: &str) -> Result<Settings, String> {
+        let text = |of: &Variable| if *of == variable { of.text_of(Some(value)).unwrap() } else { None };
+        Settings::of(text(&TRACE), text(&COUNTERS)).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -96,7 +89,7 @@ mod tests {
             (TRACE, "file=", "`file=`"),
         ] {
             let error = read(name, value).unwrap_err();
-            assert!(error.contains(expected) && error.contains(name), "{value}: {error}");
+            assert!(error.contains(expected) && error.contains(name.name), "{value}: {error}");
         }
     }
 
@@ -118,6 +111,6 @@ mod tests {
     fn a_file_that_cannot_be_created_is_named() {
         let settings = read(COUNTERS, "json:/nowhere/at/all").unwrap();
         let error = settings.apply(&Instruments::default()).unwrap_err().to_string();
-        assert!(error.contains(COUNTERS) && error.contains("/nowhere/at/all"), "{error}");
+        assert!(error.contains(COUNTERS.name) && error.contains("/nowhere/at/all"), "{error}");
     }
 }

@@ -1,0 +1,261 @@
+//! The file: who begins it, and how whole events come into it.
+
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::Track;
+use crate::event::{self, Text, Value};
+
+/// As much is read of a file to see whose it is. The first line is shorter.
+const FIRST_LINE: u64 = 4096;
+/// The field of the first line that tells a process from others that have had its number.
+const PROCESS: &str = "ferrocm";
+/// How long another one may take to begin a file.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The file that this process appends to.
+#[derive(Debug)]
+pub(crate) struct File {
+    file: fs::File,
+    path: PathBuf,
+    process: u32,
+    /// Something could not be written; nothing else is.
+    has_failed: AtomicBool,
+}
+
+impl File {
+    /// Begins the file, or goes on with one that another copy of this crate in this process has begun. If it is another process's,
+    /// takes one with this process's id in its name.
+    ///
+    /// # Errors
+    /// What is wrong, as a text.
+    pub(crate) fn open(named: &Path) -> Result<Self, String> {
+        let process = std::process::id();
+        let path = with_process(named, process);
+        if let Some(file) = Self::begin(&path, process)? {
+            return Ok(file);
+        }
+        let other = beside(&path, process);
+        let file = Self::begin(&other, process)?
+            .ok_or_else(|| format!("the file is another process's, and so is {}", other.display()))?;
+        // Several copies of this crate come here; the one that began the file says so.
+        if file.is_first() {
+            eprintln!(
+                "{} is another process's timeline; that of this one is {}",
+                path.display(),
+                other.display()
+            );
+        }
+        Ok(file)
+    }
+
+    /// None if the file is another process's.
+    fn begin(path: &Path, process: u32) -> Result<Option<Self>, String> {
+        let explain = |error: io::Error| format!("the file cannot be opened: {error}");
+        match fs::metadata(path) {
+            // Opening anything else may wait, or do something.
+            Ok(metadata) if !metadata.is_file() => return Err("it is not a regular file".to_owned()),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(explain(error)),
+            _ => {}
+        }
+        let opened = OpenOptions::new().read(true).append(true).create(true).open(path);
+        let mut file = match opened {
+            Ok(file) => file,
+            // One that only others may write to is theirs.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && path.exists() => {
+                return Ok(None);
+            }
+            Err(error) => return Err(explain(error)),
+        };
+        // Whoever finds an empty file begins it. Two copies of this crate can come here at the same time.
+        lock(&file).map_err(explain)?;
+        let begun = Self::first_line(&mut file, process);
+        let unlocked = file.unlock();
+        let is_ours = begun.and_then(|is_ours| unlocked.map(|()| is_ours)).map_err(explain)?;
+        let made = || Self { file, path: path.to_owned(), process, has_failed: AtomicBool::new(false) };
+        Ok(is_ours.then(made))
+    }
+
+    /// Whether the file is this process's. Writes the first line of an empty one.
+    fn first_line(file: &mut fs::File, process: u32) -> io::Result<bool> {
+        let mut begin = Vec::new();
+        file.seek(SeekFrom::Start(0))?;
+        file.take(FIRST_LINE).read_to_end(&mut begin)?;
+        let track = Track { process, thread: process };
+        let values = [(PROCESS, Value::Text(&identity(process)))];
+        let Text(line) = event::name("process_name", track, &program(), &values);
+        let line = format!("[{line}");
+        if begin.is_empty() {
+            file.write_all(line.as_bytes())?;
+            return Ok(true);
+        }
+        Ok(begin.starts_with(line.as_bytes()))
+    }
+
+    /// Whether nothing but the first line has been written.
+    fn is_first(&self) -> bool {
+        self.file.metadata().is_ok_and(|metadata| metadata.len() < FIRST_LINE)
+    }
+
+    /// Appends an event.
+    pub(crate) fn append(&self, Text(event): &Text) {
+        // A process that was forked off is another one, and its GPUs are not usable.
+        if self.has_failed.load(Ordering::Relaxed) || std::process::id() != self.process {
+            return;
+        }
+        let line = format!(",\n{event}");
+        // A single write: the system appends it as a whole, whoever else does the same.
+        let written = loop {
+            match (&self.file).write(line.as_bytes()) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                written => break written,
+            }
+        };
+        let problem = match written {
+            Ok(length) if length == line.len() => return,
+            Ok(_) => "no more room".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        if !self.has_failed.swap(true, Ordering::Relaxed) {
+            let _ = writeln!(
+                io::stderr(),
+                "the timeline {} ends here, since it cannot be written: {problem}",
+                self.path.display()
+            );
+        }
+    }
+}
+
+/// Locks a file for a moment. Others hold the lock only while they write the first line.
+fn lock(file: &fs::File) -> io::Result<()> {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if Instant::now() > end => {
+                return Err(io::Error::other("another process has locked it"));
+            }
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
+}
+
+/// The name with the process id in place of `%p`.
+fn with_process(path: &Path, process: u32) -> PathBuf {
+    match path.to_str() {
+        Some(text) => text.replace("%p", &process.to_string()).into(),
+        None => path.to_owned(),
+    }
+}
+
+/// The name with the process id before its ending.
+fn beside(path: &Path, process: u32) -> PathBuf {
+    let mut name = OsString::from(path.file_stem().unwrap_or_default());
+    name.push(format!(".{process}"));
+    if let Some(ending) = path.extension() {
+        name.push(".");
+        name.push(ending);
+    }
+    path.with_file_name(name)
+}
+
+/// What tells this process from all others that the machine has had since it was started: its id, and when it began.
+fn identity(process: u32) -> String {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The second field is the program's name in parentheses, which can have anything in it. The 22nd is the time.
+    let begun = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(19));
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    format!("{process} {} {}", begun.unwrap_or("0"), boot.trim())
+}
+
+/// The program's name.
+fn program() -> String {
+    let program = std::env::current_exe().unwrap_or_default();
+    program.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(path: &Path) -> Vec<serde_json::Value> {
+        let text = fs::read_to_string(path).unwrap();
+        serde_json::from_str(&format!("{text}]")).unwrap()
+    }
+
+    fn event(text: &str) -> Text {
+        event::name("thread_name", Track { process: 1, thread: 1 }, text, &[])
+    }
+
+    #[test]
+    fn copies_in_one_process_share_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace.json");
+        let first = File::open(&path).unwrap();
+        let second = File::open(&path).unwrap();
+        std::thread::scope(|scope| {
+            for file in [&first, &second] {
+                scope.spawn(|| (0..1000).for_each(|_| file.append(&event(&"x".repeat(300)))));
+            }
+        });
+        assert_eq!(lines(&path).len(), 2001);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn many_that_come_at_once_begin_one_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace.json");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| File::open(&path).unwrap().append(&event("x")));
+            }
+        });
+        assert_eq!(lines(&path).len(), 9);
+    }
+
+    #[test]
+    fn what_another_process_has_written_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        for content in ["fn main() {}\n", "[{\"ph\":\"M\",\"pid\":1,\"tid\":1}"] {
+            let path = folder.path().join("a.b.json");
+            fs::write(&path, content).unwrap();
+            let file = File::open(&path).unwrap();
+            file.append(&event("x"));
+            assert_eq!(fs::read_to_string(&path).unwrap(), content);
+            let other = folder.path().join(format!("a.b.{}.json", std::process::id()));
+            assert_eq!(file.path, other);
+            assert_eq!(lines(&other).len(), 2);
+            fs::remove_file(other).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_process_id_can_stand_in_the_name() {
+        let folder = tempfile::tempdir().unwrap();
+        File::open(&folder.path().join("t-%p.json")).unwrap();
+        assert_eq!(lines(&folder.path().join(format!("t-{}.json", std::process::id()))).len(), 1);
+    }
+
+    #[test]
+    fn what_is_no_file_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in ["/dev/zero", "/dev/full", "/nowhere/at/all", "", "\0", folder.path().to_str().unwrap()] {
+            assert!(File::open(Path::new(path)).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_somebody_keeps_locked_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace.json");
+        let other = fs::File::create(&path).unwrap();
+        other.lock().unwrap();
+        assert!(File::open(&path).unwrap_err().contains("locked"));
+    }
+}

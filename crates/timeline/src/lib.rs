@@ -1,0 +1,99 @@
+//! A timeline of a process and its GPUs: host calls, queues, kernels, copies and waits.
+//!
+//! `FERROCM_TRACE` names a file, and everything of this project in the process writes its part into it, as trace events in
+//! JSON that <https://ui.perfetto.dev> opens. Without the variable nothing is written, and [`is_on`] is one relaxed load.
+//!
+//! | on a track of | is |
+//! |---|---|
+//! | a thread of the host | each call of an API as a slice, and the program's own spans ([`Span`], [`Spans`]) |
+//! | a queue or stream of a device | each kernel, barrier and copy as a slice, from its start to its end on the device |
+//! | both | an arrow from the call that enqueued something to where it ran |
+//!
+//! # One file for several libraries
+//! A process can hold several copies of this crate: a program's own, a drop-in `libamdhip64`'s, a drop-in `libhsa-runtime64`'s.
+//! Each opens the file by itself, finds in its first line that this process has begun it, and appends whole events with one
+//! `write` each, which the system keeps apart. So nothing has to be flushed, and a process that is killed leaves the events that it
+//! has written: a trace needs no closing bracket.
+//!
+//! A file of another process is never written to. Where the named one is another's, this process takes a name with its own id
+//! in it (`trace.json`, `trace.4711.json`), and says so on standard error. `%p` in the name stands for the process id.
+#![warn(missing_docs)]
+
+mod event;
+mod file;
+mod span;
+mod spans;
+mod track;
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+pub use event::{Slice, Value, flow, slice};
+pub use span::{Span, function_around};
+pub use spans::Spans;
+pub use track::{Layer, Track};
+
+use file::File;
+
+const UNKNOWN: u8 = 0;
+const OFF: u8 = 1;
+const ON: u8 = 2;
+
+static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+/// Whether a timeline is written. The first call looks at the environment.
+#[inline]
+#[must_use]
+pub fn is_on() -> bool {
+    match STATE.load(Ordering::Relaxed) {
+        OFF => false,
+        ON => true,
+        _ => start().is_ok_and(|on| on),
+    }
+}
+
+/// Looks at the environment and opens the file, once; says whether a timeline is written.
+///
+/// # Errors
+/// A file that cannot be written to. Nothing is written then.
+pub fn start() -> Result<bool, variables::Error> {
+    let opened = opened();
+    let is_on = matches!(opened, Ok(Some(_)));
+    STATE.store(if is_on { ON } else { OFF }, Ordering::Relaxed);
+    opened.as_ref().map(Option::is_some).map_err(Clone::clone)
+}
+
+fn opened() -> &'static Result<Option<File>, variables::Error> {
+    static FILE: OnceLock<Result<Option<File>, variables::Error>> = OnceLock::new();
+    FILE.get_or_init(|| {
+        let variable = variables::TRACE;
+        let open = |path: std::path::PathBuf| {
+            File::open(&path).map_err(|problem| variable.error(&path.to_string_lossy(), problem))
+        };
+        variable.path().map(open).transpose()
+    })
+}
+
+/// Appends an event, if there is a file.
+fn write(event: &event::Text) {
+    if let Ok(Some(file)) = opened() {
+        file.append(event);
+    }
+}
+
+/// Nanoseconds of the clock that all times are of: the system's monotonic one.
+#[must_use]
+pub fn now() -> u64 {
+    #[cfg(unix)]
+    {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the pointer is to a live `timespec`.
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    }
+    #[cfg(not(unix))]
+    {
+        static BEGIN: OnceLock<std::time::Instant> = OnceLock::new();
+        BEGIN.get_or_init(std::time::Instant::now).elapsed().as_nanos() as u64
+    }
+}

@@ -1,0 +1,344 @@
+//! From the text of a variable to what it means.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::{Values, Variable};
+
+/// Longer texts are refused: no variable needs as much, and an error message that repeats one helps nobody.
+const LONGEST: usize = 1 << 16;
+/// As much of a value is shown in an error.
+const SHOWN: usize = 60;
+
+/// A value that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{variable}=`{value}`: {problem}")]
+#[non_exhaustive]
+pub struct Error {
+    /// The name of the variable.
+    pub variable: &'static str,
+    /// What stands in it, shortened, on one line.
+    pub value: String,
+    /// What is wrong, or what would be right.
+    pub problem: String,
+}
+
+impl Variable {
+    /// The text in the environment, without the blanks around it. None where there is none.
+    ///
+    /// # Errors
+    /// A text that is not UTF-8 or has more than 64 KiB.
+    pub fn text(&self) -> Result<Option<String>, Error> {
+        self.text_of(self.from_environment())
+    }
+
+    /// The time in the environment.
+    ///
+    /// # Errors
+    /// A text that is no time, or one out of range.
+    ///
+    /// # Panics
+    /// If the variable is none for times; as for the methods below, that is a mistake in this crate's table.
+    pub fn time(&self) -> Result<Option<Duration>, Error> {
+        self.time_of(self.from_environment())
+    }
+
+    /// The number in the environment.
+    ///
+    /// # Errors
+    /// A text that is no whole number, or one out of range.
+    pub fn count(&self) -> Result<Option<u64>, Error> {
+        self.count_of(self.from_environment())
+    }
+
+    /// Whether the environment switches it on.
+    ///
+    /// # Errors
+    /// A text that says neither on nor off.
+    pub fn switch(&self) -> Result<Option<bool>, Error> {
+        self.switch_of(self.from_environment())
+    }
+
+    /// Which of its words stands in the environment, as the table has it.
+    ///
+    /// # Errors
+    /// A text that is none of the words.
+    pub fn word(&self) -> Result<Option<&'static str>, Error> {
+        self.word_of(self.from_environment())
+    }
+
+    /// The path in the environment, which need not be UTF-8. None where the variable is empty.
+    #[must_use]
+    pub fn path(&self) -> Option<PathBuf> {
+        self.from_environment().filter(|value| !value.is_empty()).map(PathBuf::from)
+    }
+
+    fn from_environment(&self) -> Option<OsString> {
+        std::env::var_os(self.name)
+    }
+
+    /// [`text`](Self::text) of a value that is not the environment's. The same holds for the other methods with such names.
+    ///
+    /// # Errors
+    /// As [`text`](Self::text).
+    pub fn text_of(&self, value: Option<impl AsRef<OsStr>>) -> Result<Option<String>, Error> {
+        let Some(value) = value else { return Ok(None) };
+        let value = value.as_ref();
+        let Some(text) = value.to_str() else {
+            return Err(self.error(&value.to_string_lossy(), "it is not UTF-8".to_owned()));
+        };
+        let text = text.trim();
+        if text.len() > LONGEST {
+            return Err(self.error(text, format!("it has {} bytes, more than {LONGEST}", text.len())));
+        }
+        Ok((!text.is_empty()).then(|| text.to_owned()))
+    }
+
+    /// See [`text_of`](Self::text_of).
+    ///
+    /// # Errors
+    /// As [`time`](Self::time).
+    pub fn time_of(&self, value: Option<impl AsRef<OsStr>>) -> Result<Option<Duration>, Error> {
+        let Values::Time { least, most } = self.values else { return self.misread() };
+        self.parsed(value, |text| duration(text).filter(|time| (least..=most).contains(time)))
+    }
+
+    /// See [`text_of`](Self::text_of).
+    ///
+    /// # Errors
+    /// As [`count`](Self::count).
+    pub fn count_of(&self, value: Option<impl AsRef<OsStr>>) -> Result<Option<u64>, Error> {
+        let Values::Count { least, most } = self.values else { return self.misread() };
+        self.parsed(value, |text| digits(text)?.parse().ok().filter(|count| (least..=most).contains(count)))
+    }
+
+    /// See [`text_of`](Self::text_of).
+    ///
+    /// # Errors
+    /// As [`switch`](Self::switch).
+    pub fn switch_of(&self, value: Option<impl AsRef<OsStr>>) -> Result<Option<bool>, Error> {
+        let Values::Switch = self.values else { return self.misread() };
+        self.parsed(value, |text| match text.to_ascii_lowercase().as_str() {
+            "1" | "true" | "on" => Some(true),
+            "0" | "false" | "off" => Some(false),
+            _ => None,
+        })
+    }
+
+    /// See [`text_of`](Self::text_of).
+    ///
+    /// # Errors
+    /// As [`word`](Self::word).
+    pub fn word_of(&self, value: Option<impl AsRef<OsStr>>) -> Result<Option<&'static str>, Error> {
+        let Values::Word(words) = self.values else { return self.misread() };
+        self.parsed(value, |text| words.iter().copied().find(|word| word.eq_ignore_ascii_case(text)))
+    }
+
+    /// An error of a value whose grammar only its reader knows.
+    #[must_use]
+    pub fn error(&self, value: &str, problem: impl Into<String>) -> Error {
+        Error { variable: self.name, value: shown(value), problem: problem.into() }
+    }
+
+    fn parsed<T>(
+        &self,
+        value: Option<impl AsRef<OsStr>>,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, Error> {
+        let Some(text) = self.text_of(value)? else { return Ok(None) };
+        match parse(&text) {
+            None => Err(self.error(&text, format!("it must be {}", self.values))),
+            parsed => Ok(parsed),
+        }
+    }
+
+    fn misread<T>(&self) -> T {
+        panic!("{} is {}", self.name, self.values)
+    }
+}
+
+/// Digits only: no sign, no blanks, no exponent, and neither NaN nor infinity.
+fn digits(text: &str) -> Option<&str> {
+    (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then_some(text)
+}
+
+/// A number of seconds or milliseconds with at most nine decimals.
+fn duration(text: &str) -> Option<Duration> {
+    let (number, unit) = match text.strip_suffix("ms") {
+        Some(number) => (number, Duration::from_millis(1)),
+        None => (text.strip_suffix('s').unwrap_or(text), Duration::from_secs(1)),
+    };
+    let number = number.trim_end();
+    let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
+    let whole = digits(whole)?.parse::<u64>().ok()?;
+    let whole = if unit.as_secs() == 0 { Duration::from_millis(whole) } else { Duration::from_secs(whole) };
+    let decimals = digits(decimals).filter(|decimals| decimals.len() <= 9)?;
+    let scale = 10_u128.pow(decimals.len() as u32);
+    // Less than a unit, which is a second at most.
+    let rest = unit.as_nanos() * decimals.parse::<u128>().ok()? / scale;
+    whole.checked_add(Duration::from_nanos(u64::try_from(rest).ok()?))
+}
+
+/// The beginning of a value, on one line.
+fn shown(value: &str) -> String {
+    let beginning = || value.chars().take(SHOWN).flat_map(char::escape_debug);
+    // Quotation marks need no escape here.
+    let text = beginning().collect::<String>().replace("\\'", "'").replace("\\\"", "\"");
+    match value.chars().nth(SHOWN) {
+        None => text,
+        Some(_) => format!("{text}…"),
+    }
+}
+
+impl std::fmt::Display for Values {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Time { least, most } => {
+                write!(f, "a time from {} to {}, such as 30, 1.5s or 500ms", Time(*least), Time(*most))
+            }
+            Self::Count { least, most } => write!(f, "a whole number from {least} to {most}"),
+            Self::Switch => f.write_str("1, true or on, or 0, false or off"),
+            Self::Word([word]) => f.write_str(word),
+            Self::Word(words) => match words.split_last() {
+                Some((last, others)) => write!(f, "{} or {last}", others.join(", ")),
+                None => Ok(()),
+            },
+            Self::Text(what) | Self::Path(what) => f.write_str(what),
+        }
+    }
+}
+
+/// A time in the unit that suits it.
+struct Time(Duration);
+
+impl std::fmt::Display for Time {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0.subsec_millis() {
+            0 => write!(f, "{} s", self.0.as_secs()),
+            _ => write!(f, "{} ms", self.0.as_millis()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ALL, Reader};
+
+    const TIME: Variable =
+        of(Values::Time { least: Duration::from_millis(1), most: Duration::from_secs(100) });
+    const COUNT: Variable = of(Values::Count { least: 1, most: 1024 });
+
+    const fn of(values: Values) -> Variable {
+        Variable { name: "X", meaning: "", values, default: "", reader: Reader::Test }
+    }
+
+    #[test]
+    fn times_have_units_and_a_range() {
+        for (text, millis) in [
+            ("1ms", 1),
+            ("30", 30_000),
+            (" 30 s ", 30_000),
+            ("1.5", 1500),
+            ("0.25s", 250),
+            ("1.5ms", 1),
+            ("100", 100_000),
+        ] {
+            assert_eq!(TIME.time_of(Some(text)).unwrap().unwrap().as_millis(), millis, "{text}");
+        }
+        for text in [
+            "0",
+            "-1",
+            "NaN",
+            "inf",
+            "1e3",
+            "+1",
+            "1,5",
+            "1.",
+            ".5",
+            "s",
+            "ms",
+            "1m",
+            "0.0009",
+            "100.001",
+            "101",
+            "18446744073709551615",
+            "18446744073709551616",
+            "18446744073709551615ms",
+            "1.0000000001",
+            "0x10",
+            "1_0",
+        ] {
+            let error = TIME.time_of(Some(text)).unwrap_err();
+            assert_eq!(error.value, text);
+            assert!(error.to_string().contains("from 1 ms to 100 s"), "{error}");
+        }
+    }
+
+    #[test]
+    fn numbers_have_a_range() {
+        assert_eq!(COUNT.count_of(Some("1024")), Ok(Some(1024)));
+        for text in ["0", "1025", "-1", "+1", "1.0", "18446744073709551616", "NaN", "1 2"] {
+            let error = COUNT.count_of(Some(text)).unwrap_err().to_string();
+            assert_eq!(error, format!("X=`{text}`: it must be a whole number from 1 to 1024"));
+        }
+    }
+
+    #[test]
+    fn words_and_switches_are_taken_in_capitals_too() {
+        let word = of(Values::Word(&["one", "two"]));
+        assert_eq!(word.word_of(Some("TWO")), Ok(Some("two")));
+        assert_eq!(word.word_of(Some("three")).unwrap_err().problem, "it must be one or two");
+        let switch = of(Values::Switch);
+        assert_eq!(
+            (switch.switch_of(Some("On")), switch.switch_of(Some("0"))),
+            (Ok(Some(true)), Ok(Some(false)))
+        );
+        assert!(switch.switch_of(Some("yes")).is_err());
+    }
+
+    #[test]
+    fn nothing_and_blanks_are_no_value() {
+        for value in [None, Some(""), Some(" \t\n")] {
+            assert_eq!(TIME.time_of(value), Ok(None));
+            assert_eq!(TIME.text_of(value), Ok(None));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn bytes_that_are_no_text_are_an_error_with_the_name() {
+        let bytes: &OsStr = std::os::unix::ffi::OsStrExt::from_bytes(&[b'3', 0xff, 0xfe]);
+        let error = TIME.time_of(Some(bytes)).unwrap_err();
+        assert_eq!(error.to_string(), "X=`3\u{fffd}\u{fffd}`: it is not UTF-8");
+    }
+
+    #[test]
+    fn an_error_is_one_short_line_whatever_stands_in_the_variable() {
+        for text in ["9".repeat(100_000), "\u{202e}x\ny\u{1b}[0m".repeat(9), "\"'\\".repeat(40)] {
+            let error = COUNT.count_of(Some(&text)).unwrap_err().to_string();
+            assert!(error.len() < 1000 && !error.contains(['\n', '\u{1b}', '\u{202e}']), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_row_can_be_read() {
+        for variable in ALL {
+            let value: Option<&str> = None;
+            match variable.values {
+                Values::Time { least, most } => {
+                    assert!(least < most && !least.is_zero());
+                    assert_eq!(variable.time_of(value), Ok(None));
+                }
+                Values::Count { least, most } => {
+                    assert!(least < most);
+                    assert_eq!(variable.count_of(value), Ok(None));
+                }
+                Values::Switch => assert_eq!(variable.switch_of(value), Ok(None)),
+                Values::Word(words) => assert!(!words.is_empty() && variable.word_of(value) == Ok(None)),
+                Values::Text(what) | Values::Path(what) => assert!(!what.is_empty()),
+            }
+        }
+    }
+}

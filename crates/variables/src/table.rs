@@ -1,0 +1,229 @@
+//! The table. `docs/variables.md` is written from it: `FERROCM_BLESS=1` in a run of this crate's tests does that.
+
+use std::time::Duration;
+
+use crate::Values::{Count, Path, Switch, Text, Time, Word};
+use crate::{Reader, Values, Variable};
+
+/// Longer than a year is no limit, and would not fit the clocks of every system.
+const TIME: Values = Time { least: Duration::from_millis(1), most: Duration::from_secs(365 * 24 * 60 * 60) };
+
+macro_rules! variables {
+    ($($constant:ident = $name:literal, $reader:ident: $meaning:literal; $values:expr; else $default:literal;)+) => {
+        $(
+            #[doc = concat!("`", $name, "`: ", $meaning, ".")]
+            pub const $constant: Variable = Variable {
+                name: $name,
+                meaning: $meaning,
+                values: $values,
+                default: $default,
+                reader: Reader::$reader,
+            };
+        )+
+
+        /// All of them, by who reads them.
+        pub const ALL: &[&Variable] = &[$(&$constant,)+];
+    };
+}
+
+variables! {
+    DEVICE = "FERROCM_DEVICE", Program:
+        "which device a program opens that names none";
+        Text("a device URI, such as auto, amdgpu:0 or vgpu:gfx90a?count=2");
+        else "`auto`: an AMD GPU, else an NVIDIA one, else a virtual one";
+    TRACE = "FERROCM_TRACE", Program:
+        "where the [timeline](vgpu/profiling.md#timeline) of the process goes, as JSON for Perfetto; `%p` stands for the process id";
+        Path("a file that does not exist yet, or one of this process");
+        else "no timeline is written";
+    ALLOCATOR = "FERROCM_ALLOCATOR", Program:
+        "the allocator of `hip`'s devices";
+        Text("one of `Allocator`'s names: direct, caching or stream-ordered");
+        else "caching, and direct on virtual GPUs";
+    KNOWN_FAULTS = "FERROCM_KNOWN_FAULTS", Program:
+        "`ignore` has `hip` use functions of AMD's library that are known to corrupt memory or to hang";
+        Word(&["ignore"]);
+        else "such functions are an error";
+    LOG = "FERROCM_LOG", Program:
+        "what the drop-in libraries write to standard error";
+        Word(&["off", "error", "warn", "info", "debug", "trace"]);
+        else "`error`";
+    HIP_LIBRARY = "FERROCM_HIP_LIBRARY", Program:
+        "the one `libamdhip64` to use ([loading](loading.md))";
+        Path("a file");
+        else "it is looked for";
+    HIPRTC_LIBRARY = "FERROCM_HIPRTC_LIBRARY", Program:
+        "the one `libhiprtc` to use";
+        Path("a file");
+        else "it is looked for";
+    HSA_LIBRARY = "FERROCM_HSA_LIBRARY", Program:
+        "the one `libhsa-runtime64` to use";
+        Path("a file");
+        else "it is looked for";
+    ROCBLAS_LIBRARY = "FERROCM_ROCBLAS_LIBRARY", Program:
+        "the one `librocblas` to use";
+        Path("a file");
+        else "it is looked for";
+    RCCL_LIBRARY = "FERROCM_RCCL_LIBRARY", Program:
+        "the one `librccl` to use";
+        Path("a file");
+        else "it is looked for";
+    ROCTX_LIBRARY = "FERROCM_ROCTX_LIBRARY", Program:
+        "the one `libroctx64` to use";
+        Path("a file");
+        else "it is looked for";
+    NVML_LIBRARY = "FERROCM_NVML_LIBRARY", Program:
+        "the one `libnvidia-ml` to use in measurements";
+        Path("a file");
+        else "it is looked for";
+    ROCM_SMI_LIBRARY = "FERROCM_ROCM_SMI_LIBRARY", Program:
+        "the one `librocm_smi64` to use in measurements";
+        Path("a file");
+        else "it is looked for";
+    RCCL_ADDRESS = "FERROCM_RCCL_ADDRESS", Program:
+        "where rank 0 gives the id to the others ([rccl](rccl.md))";
+        Text("a host and a port, such as node1:29500");
+        else "what the launcher says";
+    RCCL_FOLDER = "FERROCM_RCCL_FOLDER", Program:
+        "where this project's RCCL has the ranks' files";
+        Path("a folder");
+        else "`/dev/shm`, else the temporary folder";
+    RCCL_TIMEOUT = "FERROCM_RCCL_TIMEOUT", Program:
+        "how long this project's RCCL waits for ranks that do not come";
+        TIME;
+        else "60 s";
+    HSA_DEVICE = "FERROCM_HSA_DEVICE", VirtualGpu:
+        "which virtual GPUs the drop-in `libhsa-runtime64` has";
+        Text("a URI of virtual GPUs, such as vgpu:gfx90a?count=2");
+        else "those of `FERROCM_DEVICE`, else one of the default target";
+    VGPU_CHECK = "FERROCM_VGPU_CHECK", VirtualGpu:
+        "the [checks](vgpu/faults.md) that all dispatches run with";
+        Text("checks, separated by commas: races, uninitialised, bounds, all and others");
+        else "none";
+    VGPU_TIMEOUT = "FERROCM_VGPU_TIMEOUT", VirtualGpu:
+        "how long a dispatch may run";
+        TIME;
+        else "for ever";
+    VGPU_THREADS = "FERROCM_VGPU_THREADS", VirtualGpu:
+        "how many threads run the workgroups of a dispatch";
+        Count { least: 1, most: 1024 };
+        else "as many as the process has cores";
+    VGPU_VECTORS = "FERROCM_VGPU_VECTORS", VirtualGpu:
+        "which vector extensions of the CPU execute kernels";
+        Word(&["baseline", "avx2", "avx512"]);
+        else "the best that the CPU has";
+    VGPU_COUNTERS = "FERROCM_VGPU_COUNTERS", VirtualGpu:
+        "has dispatches write their [counters](vgpu/profiling.md#counters)";
+        Text("table or json, with a file after a colon if wanted, such as json:FILE");
+        else "they are not counted";
+    VGPU_TRACE = "FERROCM_VGPU_TRACE", VirtualGpu:
+        "has chosen waves write their [instructions](vgpu/profiling.md#traces)";
+        Text("settings, separated by commas, such as kernel=gemm*,wave=1,file=FILE");
+        else "no instructions are written";
+    VGPU_SLOW = "FERROCM_VGPU_SLOW", VirtualGpu:
+        "`ok` silences the warning of a virtual GPU that was compiled without optimisation";
+        Word(&["ok"]);
+        else "it warns once";
+    CACHE = "FERROCM_CACHE", Build:
+        "the folder of everything that is kept between builds";
+        Path("a folder");
+        else "`ferrocm` in `XDG_CACHE_HOME`, or in `~/.cache`";
+    CLANG = "FERROCM_CLANG", Build:
+        "the device compiler";
+        Path("a clang");
+        else "it is looked for ([setup](setup.md))";
+    HIP_PATH = "FERROCM_HIP_PATH", Build:
+        "where HIP's headers are";
+        Path("a folder with include/hip");
+        else "they are looked for";
+    SETUP = "FERROCM_SETUP", Build:
+        "the command that errors name for installing a compiler";
+        Text("a command");
+        else "`ferrocm setup`";
+    TARGETS = "FERROCM_TARGETS", Build:
+        "for which AMD GPUs kernels are compiled";
+        Text("target ids, separated by commas, such as gfx1100,gfx90a");
+        else "the default targets of [own-crate](own-crate.md)";
+    TARGETS_FOR = "FERROCM_TARGETS_FOR", Build:
+        "the same for single sources";
+        Text("patterns of sources with targets or none, separated by blanks, such as mmq_*=none");
+        else "`FERROCM_TARGETS`";
+    CUDA_ARCHS = "FERROCM_CUDA_ARCHS", Build:
+        "for which NVIDIA GPUs kernels are compiled";
+        Text("architectures, separated by commas, such as sm_80,sm_90a");
+        else "`CUDA_COMPUTE_CAP`, else the default ones";
+    KERNEL_METRICS = "FERROCM_KERNEL_METRICS", Build:
+        "kernels count bytes and cycles themselves";
+        Switch;
+        else "off";
+    KERNEL_LINES = "FERROCM_KERNEL_LINES", Build:
+        "kernels carry source lines";
+        Switch;
+        else "on";
+    LIBRARIES = "FERROCM_LIBRARIES", Tool:
+        "the folder of the drop-in libraries for `ferrocm run`";
+        Path("a folder");
+        else "`../lib/ferrocm` beside the program";
+    APT_SOURCES = "FERROCM_APT_SOURCES", Tool:
+        "a folder of sources and keys for set-up, instead of the machine's `/etc/apt`";
+        Path("a folder");
+        else "`/etc/apt`";
+    SIGNING_KEY = "FERROCM_SIGNING_KEY", Tool:
+        "the key that [packages](packages.md#signatures) are signed with";
+        Text("an armoured private key");
+        else "packages are not signed";
+    SIGNING_PASSWORD = "FERROCM_SIGNING_PASSWORD", Tool:
+        "the password of that key";
+        Text("a password");
+        else "the key has none";
+    ROCM_HEADERS = "FERROCM_ROCM_HEADERS", Tool:
+        "the headers of ROCm's releases";
+        Path("a folder of <release>/usr/include");
+        else "`cargo xtask test` fetches them";
+    ROCM_RUN = "FERROCM_ROCM_RUN", Tool:
+        "how programs that a program starts run on AMD's libraries; set by `cargo xtask rocm-run`";
+        Text("folders and a loader, on lines");
+        else "they run as they are";
+    ROCM_SYSROOT = "FERROCM_ROCM_SYSROOT", Test:
+        "AMD's libraries for tests that need them; set by `cargo xtask test`";
+        Path("a folder");
+        else "such tests do not run";
+    ROCM_RELEASE = "FERROCM_ROCM_RELEASE", Test:
+        "the release of those";
+        Text("a release, such as 7.2");
+        else "such tests do not run";
+    ROCBLAS_KERNELS = "FERROCM_ROCBLAS_KERNELS", Test:
+        "the code objects of AMD's rocBLAS; set by `cargo xtask test`";
+        Path("a folder");
+        else "such tests do not run";
+    ROCBLAS = "FERROCM_ROCBLAS", Test:
+        "whose rocBLAS is tested";
+        Word(&["amd"]);
+        else "this project's own";
+    MODELS = "FERROCM_MODELS", Test:
+        "the models of the tests of engines; set by `cargo xtask test --engines`";
+        Path("a folder");
+        else "such tests do not run";
+    KERNEL_RESULTS = "FERROCM_KERNEL_RESULTS", Test:
+        "where tests of kernels leave what they compared";
+        Path("a folder");
+        else "nowhere";
+    BLESS = "FERROCM_BLESS", Test:
+        "has tests write the files that they compare with anew";
+        Text("anything");
+        else "they compare";
+    HIPIFY_PERL = "FERROCM_HIPIFY_PERL", Test:
+        "AMD's `hipify-perl`, to compare with";
+        Path("a file");
+        else "it is looked for";
+    DIFFERENTIAL_SEEDS = "FERROCM_DIFFERENTIAL_SEEDS", Test:
+        "which random programs run on all executors";
+        Text("a range, such as 0..100");
+        else "a few of each generation";
+    RANDOM_PROGRAMS = "FERROCM_RANDOM_PROGRAMS", Test:
+        "how many code objects of random instructions run";
+        Count { least: 1, most: 1_000_000_000 };
+        else "2000";
+}
+
+/// How the names of variables begin by which tests talk to programs that they start.
+pub const TEST_PREFIX: &str = "FERROCM_TEST_";
