@@ -1,4 +1,5 @@
-//! What this HIP answers to bad calls beside what AMD's does, both over the virtual GPU; `cargo xtask test --rocm 7.2` runs it.
+//! What this HIP answers to bad calls, and computes with random programs, beside what AMD's does, both over the virtual GPU;
+//! `cargo xtask test --rocm 7.2` runs it.
 //!
 //! Each function is called with one argument at a time spoiled, with what AMD's survives ([`support::calls`]). Where the answers differ,
 //! a row of `differences.txt` says why.
@@ -7,10 +8,11 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use program_test::Program;
 use support::calls::{Answer, Answers, answers, program};
-use support::{DROP_IN, HSA_DROP_IN, PLACE};
+use support::{DROP_IN, HSA_DROP_IN, PLACE, source};
 use sysroot_test::Sysroot;
 
 /// How the reason of a row begins whose calls AMD's answers in one way or another.
@@ -83,13 +85,39 @@ fn lines(all: &Answers) -> String {
     lines.collect()
 }
 
+/// The folder of AMD's libraries, if they are the release's that the drop-in stands for.
+fn originals() -> Option<PathBuf> {
+    let sysroot = Sysroot::find()?;
+    sysroot.pick("the library that the drop-in stands for", &[("7.2", ())])?;
+    Some(sysroot.folder.join("usr/lib/x86_64-linux-gnu"))
+}
+
+/// Has a program that runs on AMD's HIP keep what that compiles when it starts, which takes longer than many programs do.
+fn with_cache(program: Program) -> Program {
+    let cache = Path::new(PLACE.scratch).join("comgr-7.2");
+    let cache = cache.to_str().expect("a path in UTF-8");
+    program.variable("AMD_COMGR_CACHE", "1").variable("AMD_COMGR_CACHE_DIR", cache)
+}
+
+#[test]
+fn random_programs_compute_the_same() {
+    let Some(folder) = originals() else { return };
+    let original = folder.join(DROP_IN.soname);
+    let link = |library| Program::link(&source("order.hip"), PLACE, &["gfx1100"], &[], &original, library);
+    let amds = with_cache(link(HSA_DROP_IN.library()).with_loader_of(&folder));
+    let ours = link(DROP_IN.library());
+    for (arguments, device) in [
+        (["1", "200", "gentle"], "vgpu:gfx1100"),
+        (["2", "50", "gentle"], "vgpu:gfx1100?count=2&memory=64MiB"),
+    ] {
+        let [amds, ours] = [&amds, &ours].map(|program| program.arguments(arguments).succeeds(device).output);
+        assert_eq!(amds, ours, "{arguments:?}");
+    }
+}
+
 #[test]
 fn bad_calls_get_the_answers_of_amds_hip() {
-    let Some(sysroot) = Sysroot::find() else { return };
-    if sysroot.pick("the library that the drop-in stands for", &[("7.2", ())]).is_none() {
-        return;
-    }
-    let folder = sysroot.folder.join("usr/lib/x86_64-linux-gnu");
+    let Some(folder) = originals() else { return };
     let original = folder.join(DROP_IN.soname);
     let gentle = |program: program_test::Program| {
         answers(&program.variable("GENTLE", "1").variable("FERROCM_LOG", "off"))
@@ -99,11 +127,7 @@ fn bad_calls_get_the_answers_of_amds_hip() {
     let link = hsa.parent().expect("a folder").join("libamdhip64.so");
     let _ = fs::remove_file(&link);
     std::os::unix::fs::symlink(&original, &link).expect("a link");
-    // AMD's compiles kernels of its own when it starts, which takes longer than the calls: once, for all processes.
-    let cache = Path::new(PLACE.scratch).join("comgr-7.2");
-    let cache = cache.to_str().expect("a path in UTF-8");
-    let amds = program(&original, &hsa).with_loader_of(&folder);
-    let amds = gentle(amds.variable("AMD_COMGR_CACHE", "1").variable("AMD_COMGR_CACHE_DIR", cache));
+    let amds = gentle(with_cache(program(&original, &hsa).with_loader_of(&folder)));
     let ours = gentle(program(&original, &DROP_IN.library()));
     keep("answers-amd.tsv", &lines(&amds));
     keep("answers-own.tsv", &lines(&ours));

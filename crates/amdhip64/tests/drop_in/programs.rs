@@ -26,6 +26,14 @@ fn streams_events_and_callbacks_keep_order() {
     compile("streams", GFX1100, &[]).succeeds("vgpu:gfx1100");
 }
 
+/// Programs of a few dozen operations each. What does not wait for something that it comes after is early, on any machine.
+#[test]
+fn random_programs_compute_what_the_order_of_streams_says() {
+    let program = compile("order", GFX1100, &[]);
+    program.arguments(["1", "150", "alone", "host"]).succeeds("vgpu:gfx1100");
+    program.arguments(["2", "50"]).succeeds("vgpu:gfx1100?count=2&memory=64MiB");
+}
+
 #[test]
 fn the_default_stream_can_be_each_threads_own() {
     let options = ["-fgpu-default-stream=per-thread"];
@@ -57,6 +65,11 @@ fn all_kinds_of_memory_are_there() {
 fn devices_have_code_and_variables_of_their_own() {
     let program = compile("devices", BOTH, &[]);
     program.arguments(["2"]).succeeds("vgpu:gfx1100?count=2&memory=64MiB");
+}
+
+#[test]
+fn copies_to_and_from_another_devices_memory_are_in_order_with_its_null_stream() {
+    compile("other_device", GFX1100, &[]).succeeds("vgpu:gfx1100?count=2&memory=64MiB");
 }
 
 #[test]

@@ -181,8 +181,8 @@ pub(crate) unsafe extern "C" fn hipStreamAddCallback(
         let callback = callback.filter(|_| flags == 0).ok_or(INVALID_VALUE)?;
         graph::permit_stream_wait(&stream)?;
         let (data, handle) = (UserData(data), stream.handle() as usize);
-        stream.run_on_host(runtime, true, move |failure| {
-            let status = failure.unwrap_or(hipError_t::hipSuccess);
+        stream.run_on_host(runtime, true, move |turn| {
+            let status = turn.err().unwrap_or(hipError_t::hipSuccess);
             // SAFETY: the program passed the function to be called with this data.
             unsafe { callback(handle as hipStream_t, status, data.get()) };
         })

@@ -5,6 +5,7 @@ pub(crate) mod cu_mask;
 pub(crate) mod device;
 pub(crate) mod per_device;
 pub(crate) mod stream;
+pub(crate) mod turn;
 
 use std::ffi::c_void;
 use std::sync::{PoisonError, RwLock};

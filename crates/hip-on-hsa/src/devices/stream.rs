@@ -9,12 +9,13 @@ use hip_sys::{hipError_t, hipStream_t};
 use crate::devices::attributes::Attributes;
 use crate::devices::cu_mask::CuMask;
 use crate::devices::device::{Device, current_device};
+use crate::devices::turn::Submissions;
 use crate::error::Result;
 use crate::queue::engine::Engine;
 use crate::queue::marker::Marker;
 use crate::queue::progress::UnderWay;
 use crate::queue::progress::{Owner, Progress, Report};
-use crate::queue::worker::{Job, Worker};
+use crate::queue::worker::Worker;
 use crate::registry::{Kind, Registry};
 use crate::runtime::{Runtime, runtime};
 
@@ -72,12 +73,7 @@ pub(crate) struct Stream {
     /// How far the queue in `inner` has come. That is locked as long as somebody waits for room in the queue, and a failure
     /// must be noted and seen meanwhile.
     current: Mutex<Option<Arc<Progress>>>,
-    /// Submissions so far.
-    work: AtomicU64,
-    /// `work` of the null stream that this stream is ordered behind.
-    seen_null: AtomicU64,
-    /// `work` of this stream that the null stream is ordered behind.
-    seen_by_null: AtomicU64,
+    pub(super) submissions: Submissions,
 }
 
 #[derive(Default)]
@@ -92,15 +88,6 @@ struct Inner {
     unreached: Vec<Arc<Marker>>,
     /// Kernels count what they do, on every queue that the stream has.
     counts: bool,
-}
-
-/// A stream that work on another one has to wait for.
-struct Predecessor {
-    stream: Arc<Stream>,
-    /// Its submissions at the time.
-    work: u64,
-    /// A point behind them, unless all have completed.
-    marker: Option<Arc<Marker>>,
 }
 
 impl Stream {
@@ -118,9 +105,7 @@ impl Stream {
             cu_mask: OnceLock::new(),
             inner: Mutex::default(),
             current: Mutex::default(),
-            work: AtomicU64::new(0),
-            seen_null: AtomicU64::new(0),
-            seen_by_null: AtomicU64::new(0),
+            submissions: Submissions::default(),
         });
         device.add_stream(stream.clone());
         stream
@@ -170,35 +155,42 @@ impl Stream {
         Ok(engine)
     }
 
-    /// Streams that new work on this one has to wait for, by the rules of the null stream.
-    fn predecessors(&self, runtime: &'static Runtime) -> Result<Vec<Predecessor>> {
-        let mut found = Vec::new();
-        match self.role {
-            Role::Null => self.device.visit_blocking(|stream| {
-                let work = stream.work.load(Ordering::Acquire);
-                if work != stream.seen_by_null.load(Ordering::Acquire) {
-                    found.push(Predecessor { marker: stream.tail(runtime)?, stream: stream.clone(), work });
-                }
-                Ok(())
-            })?,
-            Role::PerThread | Role::User | Role::Lane => {
-                let null = self.device.null_stream_if_used().filter(|_| self.is_blocking());
-                if let Some(null) = null {
-                    let work = null.work.load(Ordering::Acquire);
-                    if work != self.seen_null.load(Ordering::Acquire) {
-                        found.push(Predecessor { marker: null.tail(runtime)?, stream: null.clone(), work });
-                    }
-                }
-            }
+    /// The stream's queue where it is made with the first work, or has to wait for what a failed one did not come to.
+    fn used_engine<'a>(
+        &self,
+        runtime: &'static Runtime,
+        inner: &'a mut Inner,
+    ) -> Result<Option<&'a mut Engine>> {
+        inner.unreached.retain(|marker| !marker.is_done(runtime));
+        if inner.engine.is_none() && inner.unreached.is_empty() {
+            return Ok(None);
         }
-        Ok(found)
+        self.engine(runtime, inner).map(Some)
+    }
+
+    /// Writes to the stream's queue. Only for [`Order`](crate::devices::turn::Order), which knows what has to be waited for first.
+    pub(super) fn with_engine<T>(
+        &self,
+        runtime: &'static Runtime,
+        work: impl FnOnce(&mut Engine, &mut Option<Worker>) -> Result<T>,
+    ) -> Result<T> {
+        let mut inner = self.lock();
+        self.engine(runtime, &mut inner)?;
+        let Inner { engine: Some(engine), worker, .. } = &mut *inner else {
+            return Err(hipError_t::hipErrorUnknown);
+        };
+        work(engine, worker)
     }
 
     /// A marker behind all work of the stream, or `None` if all has completed or the stream has failed.
     pub(crate) fn tail(&self, runtime: &'static Runtime) -> Result<Option<Arc<Marker>>> {
         let mut inner = self.lock();
-        match &mut inner.engine {
-            Some(engine) if engine.check().is_ok() && !engine.is_idle() => match engine.tail() {
+        let failed = inner.engine.as_ref().is_some_and(|engine| engine.check().is_err());
+        if failed {
+            return Ok(None);
+        }
+        match self.used_engine(runtime, &mut inner)? {
+            Some(engine) if !engine.is_idle() => match engine.tail() {
                 Ok(marker) if !marker.is_done(runtime) => Ok(Some(marker)),
                 Ok(_) => Ok(None),
                 // A stream that fails at this moment has nothing to wait for either.
@@ -209,132 +201,36 @@ impl Stream {
         }
     }
 
-    /// Writes work to the stream's queue, behind the work of other streams that must come first.
-    pub(crate) fn submit<T>(
-        &self,
-        runtime: &'static Runtime,
-        work: impl FnOnce(&mut Engine) -> Result<T>,
-    ) -> Result<T> {
-        self.submit_with(runtime, |engine, _| work(engine))
-    }
-
-    fn submit_with<T>(
-        &self,
-        runtime: &'static Runtime,
-        work: impl FnOnce(&mut Engine, &mut Option<Worker>) -> Result<T>,
-    ) -> Result<T> {
-        // Other streams are asked before this one is locked: nobody ever holds two of these locks.
-        let predecessors = self.predecessors(runtime)?;
-        let mut inner = self.lock();
-        self.engine(runtime, &mut inner)?;
-        let Inner { engine: Some(engine), worker, .. } = &mut *inner else {
-            return Err(hipError_t::hipErrorUnknown);
-        };
-        for Predecessor { stream, work, marker } in predecessors {
-            if let Some(marker) = marker {
-                engine.wait_for(marker)?;
-            }
-            let noted = if self.role == Role::Null { &stream.seen_by_null } else { &self.seen_null };
-            noted.fetch_max(work, Ordering::AcqRel);
-        }
-        self.work.fetch_add(1, Ordering::AcqRel);
-        work(engine, worker)
-    }
-
-    /// Runs host code behind everything submitted so far. With `blocks`, what is submitted later waits for it.
-    ///
-    /// The code gets the stream's failure if there was one; it then runs early.
-    pub(crate) fn run_on_host(
-        &self,
-        runtime: &'static Runtime,
-        blocks: bool,
-        run: impl FnOnce(Option<hipError_t>) + Send + 'static,
-    ) -> Result {
-        self.run_in_turn(runtime, blocks, |failure, _| run(failure))
-    }
-
-    /// As [`run_on_host`](Self::run_on_host) for code that may fail the stream, or ends early when the stream fails meanwhile.
-    pub(crate) fn run_in_turn(
-        &self,
-        runtime: &'static Runtime,
-        blocks: bool,
-        run: impl FnOnce(Option<hipError_t>, &Arc<Progress>) + Send + 'static,
-    ) -> Result {
-        self.submit_with(runtime, |engine, worker| {
-            let worker = match worker {
-                Some(worker) => worker,
-                None => worker.insert(Worker::start()?),
-            };
-            let after = engine.tail()?;
-            let done = if blocks { Some(Arc::new(Marker::new(runtime, self.device.agent)?)) } else { None };
-            // The code comes last: once it may run, the call has succeeded.
-            if let Some(done) = &done {
-                engine.wait_for_host(done.clone())?;
-            }
-            let progress = engine.progress.clone();
-            let run = Box::new(move |failure| run(failure, &progress));
-            worker.send(Job { after, done: done.clone(), run }).inspect_err(|_| {
-                if let Some(done) = &done {
-                    done.complete(runtime);
-                }
-            })
-        })
-    }
-
     /// Waits for everything submitted so far. A failure of the stream is returned here.
     pub(crate) fn synchronize(&self, runtime: &'static Runtime) -> Result {
-        let waited = self.wait(runtime);
-        if let Err(code) = waited {
-            return Err(self.report_failure().unwrap_or(code));
-        }
-        Ok(())
+        self.tell(runtime, self.wait_for_work(runtime))
+    }
+
+    /// Ends a synchronising call. If the stream has failed, waits for what is under way then, and takes the failure.
+    pub(super) fn tell(&self, runtime: &'static Runtime, waited: Result) -> Result {
+        waited.map_err(|code| {
+            self.end_failed(runtime);
+            self.report_failure().unwrap_or(code)
+        })
     }
 
     /// Waits for everything submitted so far, and if the stream fails for what is under way then.
     fn wait(&self, runtime: &'static Runtime) -> Result {
-        let waited = self.wait_for_fence(runtime);
+        let waited = self.wait_for_work(runtime);
         if waited.is_err() {
             self.end_failed(runtime);
         }
         waited
     }
 
-    fn wait_for_fence(&self, runtime: &'static Runtime) -> Result {
-        let (progress, fence) = if self.role == Role::Null && self.has_predecessors() {
-            self.submit(runtime, |engine| Ok((engine.progress.clone(), engine.fence()?)))?
-        } else {
+    /// Waits for what the stream's own queue was given.
+    pub(super) fn wait_for_own_work(&self, runtime: &'static Runtime) -> Result {
+        let (progress, fence) = {
             let mut inner = self.lock();
-            let Some(engine) = &mut inner.engine else { return Ok(()) };
-            engine.check()?;
+            let Some(engine) = self.used_engine(runtime, &mut inner)? else { return Ok(()) };
             (engine.progress.clone(), engine.fence()?)
         };
         progress.wait(runtime, fence)
-    }
-
-    fn has_predecessors(&self) -> bool {
-        let mut any = false;
-        let _ = self.device.visit_blocking(|stream| {
-            any |= stream.work.load(Ordering::Acquire) != stream.seen_by_null.load(Ordering::Acquire);
-            Ok(())
-        });
-        any
-    }
-
-    /// Submits work and waits for it. The work returns the fence that covers it.
-    pub(crate) fn run(
-        &self,
-        runtime: &'static Runtime,
-        work: impl FnOnce(&mut Engine) -> Result<u64>,
-    ) -> Result {
-        let submitted = self.submit(runtime, |engine| {
-            let fence = work(engine)?;
-            Ok((engine.progress.clone(), fence))
-        });
-        let done = submitted.and_then(|(progress, fence)| progress.wait(runtime, fence));
-        done.map_err(|code| {
-            self.end_failed(runtime);
-            self.report_failure().unwrap_or(code)
-        })
     }
 
     /// If the stream has failed, waits until nothing happens any more that it was given.
@@ -399,13 +295,7 @@ impl Stream {
 
     /// Whether everything submitted so far has completed.
     pub(crate) fn query(&self, runtime: &'static Runtime) -> Result {
-        if self.role == Role::Null {
-            self.device.visit_blocking(|stream| match stream.tail(runtime)? {
-                Some(_) => Err(hipError_t::hipErrorNotReady),
-                None => Ok(()),
-            })?;
-        }
-        match self.has_reached_end() {
+        match self.has_done_work(runtime) {
             Ok(true) => Ok(()),
             Err(code) if self.failed().is_none_or(|failed| failed.has_ended()) => Err(code),
             Ok(false) | Err(_) => {
@@ -416,10 +306,10 @@ impl Stream {
         }
     }
 
-    fn has_reached_end(&self) -> Result<bool> {
+    /// Whether what the stream's own queue was given has completed.
+    pub(super) fn has_done_own_work(&self, runtime: &'static Runtime) -> Result<bool> {
         let mut inner = self.lock();
-        let Some(engine) = &mut inner.engine else { return Ok(true) };
-        engine.check()?;
+        let Some(engine) = self.used_engine(runtime, &mut inner)? else { return Ok(true) };
         if engine.is_idle() {
             return Ok(true);
         }
@@ -490,6 +380,7 @@ impl Stream {
         let _ = self.wait(runtime);
         let mut inner = self.lock();
         inner.closed = true;
+        inner.unreached.clear();
         let engine = inner.engine.take();
         *self.current() = None;
         let worker = inner.worker.take();

@@ -15,6 +15,7 @@ use crate::caller;
 use crate::caller::Access;
 use crate::devices::device::Device;
 use crate::devices::stream::{Role, Stream};
+use crate::devices::turn::{Order, Turn};
 use crate::error::Result;
 use crate::gpu::{STAGING_BYTES, Staging};
 use crate::memory::allocation::{Use, memory};
@@ -89,7 +90,7 @@ impl Place {
 ///
 /// # Safety
 /// Both places are valid for the host and nothing else writes them meanwhile.
-unsafe fn copy_on_host(rect: Rect) {
+unsafe fn copy_on_host(_turn: Turn, rect: Rect) {
     let mut span = timeline::Span::enter("copy", "copy by the host");
     span.number("bytes", rect.bytes() as u64);
     for (dst, src, size) in rect.rows() {
@@ -197,14 +198,14 @@ impl Transfer {
 /// # Safety
 /// The rectangle lies within an allocation at each end, or in memory that the program vouches for; nothing else uses it
 /// meanwhile.
-unsafe fn copy_now(runtime: &Runtime, rect: Rect, dst: Place, src: Place) -> Result {
+unsafe fn copy_now(turn: Turn, runtime: &Runtime, rect: Rect, dst: Place, src: Place) -> Result {
     let by_host = |place: Place, address| match place.device() {
         Some(device) => device.host_near(runtime) && is_in_reach(runtime, address),
         None => true,
     };
     if by_host(dst, rect.dst.start) && by_host(src, rect.src.start) {
         // SAFETY: as this function's contract; the host reaches both ends.
-        unsafe { copy_on_host(rect) };
+        unsafe { copy_on_host(turn, rect) };
         written_by_host(runtime, rect, dst);
         return Ok(());
     }
@@ -254,64 +255,58 @@ impl Request {
         end(self.dst, self.rect.dst.start, HOST_WRITES) && end(self.src, self.rect.src.start, HOST_READS)
     }
 
-    /// Copies by the host once the stream is idle.
-    fn copy_on_host(&self) {
-        // SAFETY: known allocations hold their extents, pageable memory is the caller's to vouch for; the stream's work
-        // has completed.
-        unsafe { copy_on_host(self.rect) };
+    /// The copy's place among the work of streams.
+    fn order(&self) -> Order<'_> {
+        self.stream.order_with([self.dst.device(), self.src.device()])
+    }
+
+    /// The copy's turn for the host; unless somebody waits for the copy anyway, only if that has come.
+    fn turn(&self, wait: bool) -> Result<Option<Turn>> {
+        match wait {
+            true => self.order().await_turn(self.runtime).map(Some),
+            false => Ok(self.order().turn_now(self.runtime)),
+        }
+    }
+
+    /// Copies by the host.
+    fn copy_on_host(&self, turn: Turn) {
+        // SAFETY: known allocations hold their extents, pageable memory is the caller's to vouch for; it is the copy's turn.
+        unsafe { copy_on_host(turn, self.rect) };
         written_by_host(self.runtime, self.rect, self.dst);
     }
 
     fn run(self, wait: bool) -> Result {
-        match (self.dst, self.src) {
-            (Place::Device(_), Place::Pageable) => {
-                if self.suits_host() && (wait || self.stream.query(self.runtime).is_ok()) {
-                    self.stream.synchronize(self.runtime)?;
-                    self.copy_on_host();
-                    return Ok(());
-                }
-                self.stage_in(wait)
-            }
-            (Place::Pageable, Place::Device(_)) => {
-                if self.suits_host() {
-                    self.stream.synchronize(self.runtime)?;
-                    self.copy_on_host();
-                    return Ok(());
-                }
-                self.stage_out()
-            }
+        // What the host does at once, where its turn comes or has come.
+        let (by_host, waits) = match (self.dst, self.src) {
+            (Place::Device(_), Place::Pageable) => (self.suits_host(), wait),
+            // Pageable memory is written on return in any case.
+            (Place::Pageable, Place::Device(_)) => (self.suits_host(), true),
             (Place::Pageable | Place::Pinned(_), Place::Pageable) | (Place::Pageable, Place::Pinned(_)) => {
-                self.stream.synchronize(self.runtime)?;
-                self.copy_on_host();
-                Ok(())
+                (true, true)
             }
-            (Place::Pinned(_), Place::Pinned(_)) => {
-                if wait || self.stream.query(self.runtime).is_ok() {
-                    self.stream.synchronize(self.runtime)?;
-                    self.copy_on_host();
-                    return Ok(());
-                }
+            (Place::Pinned(_), Place::Pinned(_)) => (true, wait),
+            (Place::Device(to), Place::Device(from)) if !std::ptr::eq(to, from) && !reaches(to, from) => {
+                return self.copy_between_strangers();
+            }
+            _ => ((wait || self.rect.bytes() <= HOST_ASYNC) && self.suits_host(), wait),
+        };
+        if by_host && let Some(turn) = self.turn(waits)? {
+            self.copy_on_host(turn);
+            return Ok(());
+        }
+        match (self.dst, self.src) {
+            (Place::Device(_), Place::Pageable) => self.stage_in(wait),
+            (Place::Pageable, Place::Device(_)) => self.stage_out(),
+            (Place::Pageable | Place::Pinned(_), Place::Pageable | Place::Pinned(_)) => {
                 let rect = self.rect;
-                self.stream.run_on_host(self.runtime, true, move |failure| {
-                    if failure.is_none() {
+                self.order().run_on_host(self.runtime, true, move |turn| {
+                    if let Ok(turn) = turn {
                         // SAFETY: pinned memory stays until the devices are idle, and this is part of a stream's work.
-                        unsafe { copy_on_host(rect) };
+                        unsafe { copy_on_host(turn, rect) };
                     }
                 })
             }
-            (Place::Device(to), Place::Device(from)) if !std::ptr::eq(to, from) && !reaches(to, from) => {
-                self.copy_between_strangers()
-            }
-            _ => {
-                let size = self.rect.bytes();
-                let at_once = wait || (size <= HOST_ASYNC && self.stream.query(self.runtime).is_ok());
-                if at_once && self.suits_host() {
-                    self.stream.synchronize(self.runtime)?;
-                    self.copy_on_host();
-                    return Ok(());
-                }
-                self.copy_by_engine(wait)
-            }
+            _ => self.copy_by_engine(wait),
         }
     }
 
@@ -325,14 +320,12 @@ impl Request {
         if by_engine {
             return self.run(false);
         }
-        let Self { runtime, stream, rect, dst, src } = self;
-        stream.run_in_turn(runtime, true, move |failure, progress| {
-            if failure.is_some() {
-                return;
-            }
+        let Self { runtime, rect, dst, src, .. } = self;
+        self.order().run_in_turn(runtime, true, move |turn, progress| {
+            let Ok(turn) = turn else { return };
             // SAFETY: known allocations hold their extents, and their frees wait for this stream; pageable memory is the
             // program's to vouch for.
-            if let Err(code) = unsafe { copy_now(runtime, rect, dst, src) } {
+            if let Err(code) = unsafe { copy_now(turn, runtime, rect, dst, src) } {
                 progress.fail_stream(code, "a copy of a graph failed".to_owned());
             }
         })
@@ -358,9 +351,9 @@ impl Request {
         // SAFETY: both ends are allocations that hold their extents; frees wait for the device, or for the stream.
         let copy = |engine: &mut crate::queue::engine::Engine| unsafe { engine.copy(&ops, None) };
         if wait {
-            self.stream.run(self.runtime, copy)
+            self.order().run(self.runtime, copy)
         } else {
-            self.stream.submit(self.runtime, copy).map(drop)
+            self.order().submit(self.runtime, copy).map(drop)
         }
     }
 
@@ -416,7 +409,7 @@ impl Request {
                 });
                 used += size;
             }
-            let submitted = self.stream.submit(self.runtime, |engine| {
+            let submitted = self.order().submit(self.runtime, |engine| {
                 // SAFETY: the staging buffer stays with the engine until the copies have completed; the destination is an
                 // allocation whose free waits for the device.
                 let fence = unsafe { engine.copy(&ops, Some(staging)) }?;
@@ -466,7 +459,7 @@ impl Request {
                 });
                 used += size;
             }
-            let submitted = self.stream.submit(self.runtime, |engine| {
+            let submitted = self.order().submit(self.runtime, |engine| {
                 // SAFETY: the buffer stays with the engine until the copies have completed, or the engine is gone; the source
                 // is an allocation whose free waits for the device.
                 let fence = unsafe { engine.copy(&ops, Some(staging.clone())) }?;
@@ -533,7 +526,7 @@ pub(crate) fn upload(
     };
     let stream = Stream::new(device, hip_sys::hipStreamNonBlocking, 0, Role::User);
     // SAFETY: the buffer stays with the engine until the copy has completed; the caller knows the destination.
-    let copied = stream.run(runtime, |engine| unsafe { engine.copy(&[copy], Some(staging)) });
+    let copied = stream.order().run(runtime, |engine| unsafe { engine.copy(&[copy], Some(staging)) });
     stream.close(runtime);
     copied
 }

@@ -7,6 +7,7 @@ use hip_sys::hipError_t;
 
 use crate::devices::device::Device;
 use crate::devices::stream::Stream;
+use crate::devices::turn::Turn;
 use crate::error::Result;
 use crate::gpu::{STAGING_BYTES, Staging};
 use crate::memory::allocation::{Use, memory};
@@ -70,7 +71,7 @@ impl Target {
 ///
 /// # Safety
 /// The rows lie within one allocation and nothing else uses them meanwhile.
-unsafe fn fill_now(runtime: &Runtime, target: Target, rows: Rows, pattern: Pattern) -> Result {
+unsafe fn fill_now(_turn: Turn, runtime: &Runtime, target: Target, rows: Rows, pattern: Pattern) -> Result {
     let by_host = target.is_near(runtime, rows);
     for start in rows.iter() {
         if by_host {
@@ -190,10 +191,15 @@ fn run(
 ) -> Result {
     let near = target.is_near(runtime, rows);
     let size = rows.bytes();
-    if wait || (near && size <= STAGING_BYTES && stream.query(runtime).is_ok()) {
-        stream.synchronize(runtime)?;
-        // SAFETY: `fill` has checked that an allocation holds the rows; the stream is idle.
-        return unsafe { fill_now(runtime, target, rows, pattern) };
+    let order = stream.order_with([target.device, None]);
+    let turn = match wait {
+        true => Some(order.await_turn(runtime)?),
+        false if near && size <= STAGING_BYTES => order.turn_now(runtime),
+        false => None,
+    };
+    if let Some(turn) = turn {
+        // SAFETY: `sort_out` has found that an allocation holds the rows; it is the fill's turn.
+        return unsafe { fill_now(turn, runtime, target, rows, pattern) };
     }
     if rows.width <= STAGING_BYTES && rows.height * rows.depth <= 64 {
         let staging = Arc::new(Staging::new(runtime, target.device.unwrap_or(stream.device))?);
@@ -211,14 +217,12 @@ fn run(
             .collect();
         // SAFETY: the buffer stays with the engine until the copies have completed; the destination is an allocation
         // whose free waits for the device, or for the stream.
-        return stream.submit(runtime, |engine| unsafe { engine.copy(&ops, Some(staging)) }).map(drop);
+        return order.submit(runtime, |engine| unsafe { engine.copy(&ops, Some(staging)) }).map(drop);
     }
-    stream.run_in_turn(runtime, true, move |failure, progress| {
-        if failure.is_some() {
-            return;
-        }
+    order.run_in_turn(runtime, true, move |turn, progress| {
+        let Ok(turn) = turn else { return };
         // SAFETY: an allocation holds the rows; its free waits for the device, or for the stream, which this is part of.
-        if let Err(code) = unsafe { fill_now(runtime, target, rows, pattern) } {
+        if let Err(code) = unsafe { fill_now(turn, runtime, target, rows, pattern) } {
             progress.fail_stream(code, format!("a fill of {size} bytes at {:#x} failed", rows.start));
         }
     })

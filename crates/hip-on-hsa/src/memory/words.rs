@@ -13,6 +13,7 @@ use hip_sys::{hipError_t, hipStreamBatchMemOpParams, hipStreamBatchMemOpType};
 use crate::caller;
 use crate::devices::device::Device;
 use crate::devices::stream::Stream;
+use crate::devices::turn::Turn;
 use crate::error::Result;
 use crate::memory::allocation::{Use, memory};
 use crate::memory::external::is_in_reach;
@@ -270,20 +271,28 @@ impl MemoryOps {
     /// Enqueues the operations behind everything submitted to the stream.
     pub(crate) fn enqueue(&self, runtime: &'static Runtime, stream: &Arc<Stream>) -> Result {
         let words = self.words(runtime, Some(stream.device))?;
-        stream.run_in_turn(runtime, true, move |failure, progress| {
+        stream.run_in_turn(runtime, true, move |turn, progress| {
             // A stream that fails meanwhile waits no longer.
             let goes_on = || progress.fault().is_none();
-            if failure.is_some() {
-                return;
-            }
-            for (index, (op, word)) in words.into_iter().enumerate() {
-                if index != 0 && !goes_on() {
-                    return;
-                }
+            if let Ok(turn) = turn {
                 // SAFETY: the memory's free waits for the device, or for the stream, which this is part of.
-                unsafe { op.run(word, &goes_on) };
+                unsafe { run_now(turn, words, goes_on) };
             }
         })
+    }
+}
+
+/// Does operations one after the other, until `goes_on` says that the stream has failed.
+///
+/// # Safety
+/// The memory is still there.
+unsafe fn run_now(_turn: Turn, words: Vec<(MemoryOp, Word)>, goes_on: impl Fn() -> bool) {
+    for (index, (op, word)) in words.into_iter().enumerate() {
+        if index != 0 && !goes_on() {
+            return;
+        }
+        // SAFETY: as this function's contract.
+        unsafe { op.run(word, &goes_on) };
     }
 }
 

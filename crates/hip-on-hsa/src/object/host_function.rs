@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use crate::devices::stream::Stream;
+use crate::devices::turn::Turn;
 use crate::error::Result;
 use crate::runtime::Runtime;
 
@@ -31,11 +32,15 @@ pub(crate) struct HostFunction {
 impl HostFunction {
     /// Enqueues the function. It does not run if the stream has failed by then.
     pub(crate) fn enqueue(self, runtime: &'static Runtime, stream: &Stream) -> Result {
-        stream.run_on_host(runtime, true, move |failure| {
-            if failure.is_none() {
-                // SAFETY: the program passed the function to be called with this data.
-                unsafe { (self.function)(self.data.get()) };
+        stream.run_on_host(runtime, true, move |turn| {
+            if let Ok(turn) = turn {
+                self.call(turn);
             }
         })
+    }
+
+    fn call(self, _turn: Turn) {
+        // SAFETY: the program passed the function to be called with this data.
+        unsafe { (self.function)(self.data.get()) };
     }
 }

@@ -227,10 +227,10 @@ impl SharedEvent {
             return Ok(());
         }
         let shared = self.clone();
-        stream.run_in_turn(runtime, true, move |failure, progress| {
+        stream.run_in_turn(runtime, true, move |turn, progress| {
             // A stream that fails meanwhile waits no longer.
             let goes_on = || progress.fault().is_none();
-            if failure.is_none()
+            if turn.is_ok()
                 && let Err(code) = shared.wait_for(record, goes_on)
             {
                 progress.fail_stream(code, LOST_REPORT.to_owned());

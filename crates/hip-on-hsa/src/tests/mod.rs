@@ -15,6 +15,7 @@ mod libraries;
 mod managed;
 mod mem_pools;
 mod memory;
+mod order;
 mod pointers;
 mod refusals;
 mod stream_values;
