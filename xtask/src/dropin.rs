@@ -51,6 +51,15 @@ const RCCL: Library = Library {
     folder: "rccl",
 };
 
+/// HIP's run-time compiler over the device compiler of the machine, for programs on any HIP.
+const HIPRTC: Library = Library {
+    package: "ferrocm-libhiprtc",
+    target: "hiprtc_drop_in",
+    script: "crates/libhiprtc/symbols.map",
+    soname: "libhiprtc.so.7",
+    folder: "hiprtc",
+};
+
 /// The virtual GPU's HSA, for AMD's HIP.
 const HSA: Library = Library {
     package: "ferrocm-hsa-runtime64",
@@ -90,7 +99,7 @@ const DRIVER: Library = Library {
 /// The libraries of the virtual GPU, for AMD's own.
 const VIRTUAL: [Library; 4] = [HSA, ROCM_SMI, AMD_SMI, DRIVER];
 /// All of them.
-const ALL: [Library; 7] = [HIP, ROCBLAS, RCCL, HSA, ROCM_SMI, AMD_SMI, DRIVER];
+const ALL: [Library; 8] = [HIP, HIPRTC, ROCBLAS, RCCL, HSA, ROCM_SMI, AMD_SMI, DRIVER];
 
 /// What is to be built, and where it goes.
 #[derive(Debug, Default)]
@@ -110,7 +119,7 @@ pub(crate) fn dropin(options: &Options) -> Result<()> {
     }
     println!("\nTo run a HIP program on the first one:\n  {}", usage(&folder.join(HIP.folder)));
     println!("\nTo run one on AMD's own HIP over the virtual GPU:\n  {}", usage(&folder.join(HSA.folder)));
-    for (name, library) in [("rocBLAS", ROCBLAS), ("RCCL", RCCL)] {
+    for (name, library) in [("rocBLAS", ROCBLAS), ("RCCL", RCCL), ("hiprtc", HIPRTC)] {
         let folder = folder.join(library.folder);
         println!("\nFor a program that uses {name}, put {} before either.", folder.display());
     }
@@ -159,23 +168,31 @@ pub(crate) struct Own {
     pub(crate) blas: bool,
     /// `librccl.so.1`.
     pub(crate) rccl: bool,
+    /// `libhiprtc.so.7`.
+    pub(crate) hiprtc: bool,
 }
 
 impl Own {
     /// AMD's alone.
-    pub(crate) const NONE: Own = Own { hip: false, blas: false, rccl: false };
+    pub(crate) const NONE: Own = Own { hip: false, blas: false, rccl: false, hiprtc: false };
 
     /// Whether those that are this project's in `other` are here, too.
     pub(crate) fn has(self, other: Own) -> bool {
-        (self.hip || !other.hip) && (self.blas || !other.blas) && (self.rccl || !other.rccl)
+        (self.hip || !other.hip)
+            && (self.blas || !other.blas)
+            && (self.rccl || !other.rccl)
+            && (self.hiprtc || !other.hiprtc)
     }
 
     /// Who a program's HIP is, and which other libraries are this project's.
     pub(crate) fn name(self) -> String {
         let mut name = if self.hip { "hip-on-hsa" } else { "AMD's" }.to_owned();
-        for (_, other) in
-            [(self.blas, "blas-on-kernels"), (self.rccl, "rccl-on-hip")].iter().filter(|(own, _)| *own)
-        {
+        let others = [
+            (self.blas, "blas-on-kernels"),
+            (self.rccl, "rccl-on-hip"),
+            (self.hiprtc, "hiprtc-on-clang"),
+        ];
+        for (_, other) in others.iter().filter(|(own, _)| *own) {
             name.push_str(", ");
             name.push_str(other);
         }
@@ -188,9 +205,9 @@ pub(crate) fn before_amds(release: bool, own: Own) -> Result<First> {
     let built = Built::new(release)?;
     let mut folders = vec![built.link_virtual()?];
     let driver = folders[0].join(DRIVER.soname);
-    for (library, _) in
-        [(HIP, own.hip), (ROCBLAS, own.blas), (RCCL, own.rccl)].into_iter().filter(|(_, wanted)| *wanted)
-    {
+    let libraries =
+        [(HIP, own.hip), (ROCBLAS, own.blas), (RCCL, own.rccl), (HIPRTC, own.hiprtc)];
+    for (library, _) in libraries.into_iter().filter(|(_, wanted)| *wanted) {
         let folder = folder_of(release).join(library.folder);
         built.link(&library, &folder)?;
         folders.insert(0, folder);

@@ -74,7 +74,7 @@ enum Task {
     /// The device tests run on virtual GPUs of all targets; docs/testing.md lists the steps.
     Test(TestArguments),
     /// Builds libamdhip64.so.7, HIP for C++ programs over AMD's HSA runtime or virtual GPUs, librocblas.so.5, rocBLAS on this project's
-    /// kernels, librccl.so.1, RCCL between GPUs of one host, and libhsa-runtime64.so.1, virtual GPUs for AMD's own HIP
+    /// kernels, librccl.so.1, RCCL between GPUs of one host, libhiprtc.so.7, the run-time compiler, and libhsa-runtime64.so.1, virtual GPUs for AMD's own HIP
     Dropin(DropinArguments),
     /// Runs a program on AMD's own ROCm libraries, over virtual GPUs: `cargo xtask rocm --with rocminfo -- rocminfo`
     ///
@@ -229,6 +229,9 @@ struct TestArguments {
     /// With --suites: run on this project's RCCL in the place of AMD's, those that use RCCL
     #[arg(long, requires = "suites")]
     own_rccl: bool,
+    /// With --suites: run on this project's run-time compiler in the place of AMD's, those that compile kernels
+    #[arg(long, requires = "suites")]
+    own_hiprtc: bool,
     /// With --suites: run only tests with names of this form (* for anything, : between several), and leave the page as it is
     #[arg(long, value_name = "PATTERN", requires = "suites")]
     filter: Option<String>,
@@ -306,10 +309,11 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
         Task::Doctor => doctor::doctor(),
         Task::BuildKernels(arguments) => return build_kernels::run(&arguments.into()),
         Task::Demo(options) => demo::demo(&options),
-        Task::Test(TestArguments { suites, target, own_hip, own_blas, own_rccl, filter, .. })
+        Task::Test(TestArguments { suites, target, own_hip, own_blas, own_rccl, own_hiprtc, filter, .. })
             if !suites.is_empty() =>
         {
-            let own = dropin::Own { hip: own_hip, blas: own_blas, rccl: own_rccl };
+            let own =
+                dropin::Own { hip: own_hip, blas: own_blas, rccl: own_rccl, hiprtc: own_hiprtc };
             suites::suites(&suites::Options { names: suites, targets: target, own, filter, folder: None })
         }
         Task::Test(TestArguments {

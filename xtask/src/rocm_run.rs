@@ -42,6 +42,9 @@ pub(crate) struct Options {
     /// Use this project's RCCL, librccl.so.1, in the place of AMD's; for programs of release 7.2
     #[arg(long)]
     own_rccl: bool,
+    /// Use this project's run-time compiler, libhiprtc.so.7, in the place of AMD's; for programs of release 7.2
+    #[arg(long)]
+    own_hiprtc: bool,
     /// Optimise all of the drop-in libraries, not only the virtual GPU
     #[arg(long)]
     release: bool,
@@ -59,11 +62,16 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let &[release] = &sysroot::releases(std::slice::from_ref(&options.version))?[..] else {
         bail!("--version takes one release");
     };
-    let own = Own { hip: options.own_hip, blas: options.own_blas, rccl: options.own_rccl };
+    let own = Own {
+        hip: options.own_hip,
+        blas: options.own_blas,
+        rccl: options.own_rccl,
+        hiprtc: options.own_hiprtc,
+    };
     if own != Own::default() && release.name != "7.2" {
         bail!(
-            "this project's libraries take the place of libamdhip64.so.7, librocblas.so.5 and librccl.so.1 of 7.2: --own-hip, \
-             --own-blas and --own-rccl need --version 7.2"
+            "this project's libraries take the place of libamdhip64.so.7, librocblas.so.5, librccl.so.1 and libhiprtc.so.7 of 7.2: \
+             --own-hip, --own-blas, --own-rccl and --own-hiprtc need --version 7.2"
         );
     }
     let additions = additions::named(&options.with, release.name)?;

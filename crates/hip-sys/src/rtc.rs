@@ -40,11 +40,18 @@ pub struct Extensions {
     /// Copies a text that is another one for every compiler that may compile otherwise into a buffer, NUL-terminated and cut to
     /// its size, and returns its full length in bytes without the NUL. For caches of what was compiled.
     pub compiler_identity: Option<unsafe extern "C" fn(*mut std::ffi::c_char, usize) -> usize>,
+    /// Sets how many milliseconds the compiler of a program may run, and how many bytes of memory it may have; 0 is no limit.
+    pub set_limits: Option<unsafe extern "C" fn(hiprtcProgram, u64, u64) -> hiprtcResult>,
+    /// Copies a text that says which of the machine's files the last compilation of a program depends on into a buffer, as
+    /// `compiler_identity` does; of no length where that is not known. For caches of what was compiled.
+    pub dependencies:
+        Option<unsafe extern "C" fn(hiprtcProgram, *mut std::ffi::c_char, usize) -> usize>,
 }
 
 impl Extensions {
     /// None of them.
-    pub const NONE: Extensions = Extensions { compiler_identity: None };
+    pub const NONE: Extensions =
+        Extensions { compiler_identity: None, set_limits: None, dependencies: None };
 }
 
 sys_load::table_api! {

@@ -148,6 +148,13 @@ pub enum Error {
         problem: String,
     },
 
+    /// A variable does not say how long the run-time compiler may run, or how much memory it may have.
+    #[error("{problem}")]
+    CompileLimit {
+        /// Which variable, and what would be right.
+        problem: String,
+    },
+
     /// The bytes are no code object that can be read.
     #[error("module `{module}` cannot be read: {source}")]
     CodeObject {

@@ -1,27 +1,47 @@
 //! The functions of the table.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, OsStr, c_char, c_int};
+use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_int, c_uint, c_void};
+use std::os::unix::ffi::OsStringExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Duration;
 
-use hip_sys::rtc::{hiprtcProgram, hiprtcResult};
+use hip_sys::rtc::{hipJitInputType, hipJitOption, hiprtcLinkState, hiprtcProgram, hiprtcResult};
+use kernel_build::cache::Dependencies;
+use kernel_build::limits::Limits;
 
 use crate::COMPILER;
+use crate::link::Link;
 use crate::program::{Program, Result, owned};
 
 const SUCCESS: hiprtcResult = hiprtcResult::HIPRTC_SUCCESS;
 const INVALID_INPUT: hiprtcResult = hiprtcResult::HIPRTC_ERROR_INVALID_INPUT;
 const INVALID_PROGRAM: hiprtcResult = hiprtcResult::HIPRTC_ERROR_INVALID_PROGRAM;
 
-/// Programs by handle. Handles are numbers, never used twice, so that a stale one is an error.
-#[derive(Default)]
-struct Programs {
+/// Programs, or states of the linker, by handle. Handles are numbers, never used twice, so that a stale one is an error.
+struct Live<T> {
     last: usize,
-    live: HashMap<usize, Arc<Mutex<Program>>>,
+    live: HashMap<usize, Arc<Mutex<T>>>,
 }
 
-static PROGRAMS: LazyLock<Mutex<Programs>> = LazyLock::new(Mutex::default);
+impl<T> Default for Live<T> {
+    fn default() -> Self {
+        Self { last: 0, live: HashMap::new() }
+    }
+}
+
+impl<T> Live<T> {
+    /// Keeps it; returns the handle.
+    fn add(&mut self, made: T) -> usize {
+        self.last += 1;
+        self.live.insert(self.last, Arc::new(Mutex::new(made)));
+        self.last
+    }
+}
+
+static PROGRAMS: LazyLock<Mutex<Live<Program>>> = LazyLock::new(Mutex::default);
+static LINKS: LazyLock<Mutex<Live<Link>>> = LazyLock::new(Mutex::default);
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -110,10 +130,7 @@ pub(crate) unsafe extern "C" fn hiprtcCreateProgram(
             headers: names.into_iter().zip(headers).map(header).collect::<Result<_>>()?,
             ..Program::default()
         };
-        let mut programs = locked(&PROGRAMS);
-        programs.last += 1;
-        let handle = programs.last;
-        programs.live.insert(handle, Arc::new(Mutex::new(made)));
+        let handle = locked(&PROGRAMS).add(made);
         // SAFETY: the caller passes a place for a handle.
         unsafe { put(program, std::ptr::without_provenance_mut(handle)) }
     })
@@ -241,6 +258,104 @@ pub(crate) unsafe extern "C" fn hiprtcGetLoweredName(
     })
 }
 
+fn with_link<T>(handle: hiprtcLinkState, work: impl FnOnce(&mut Link) -> Result<T>) -> Result<T> {
+    let link = locked(&LINKS).live.get(&handle.addr()).cloned().ok_or(INVALID_INPUT)?;
+    let mut link = locked(&link);
+    work(&mut link)
+}
+
+pub(crate) unsafe extern "C" fn hiprtcLinkCreate(
+    count: c_uint,
+    options: *mut hipJitOption,
+    values: *mut *mut c_void,
+    link: *mut hiprtcLinkState,
+) -> hiprtcResult {
+    entry(|| {
+        if link.is_null() || (count > 0 && (options.is_null() || values.is_null())) {
+            return Err(INVALID_INPUT);
+        }
+        // SAFETY: the caller passes as many options and values as it says.
+        let options: Vec<_> =
+            (0..count as usize).map(|index| unsafe { (*options.add(index), *values.add(index)) }).collect();
+        // SAFETY: the caller keeps the contract of each option.
+        let handle = locked(&LINKS).add(unsafe { Link::new(&options)? });
+        // SAFETY: the caller passes a place for a handle.
+        unsafe { put(link, std::ptr::without_provenance_mut(handle)) }
+    })
+}
+
+pub(crate) unsafe extern "C" fn hiprtcLinkAddFile(
+    link: hiprtcLinkState,
+    kind: hipJitInputType,
+    path: *const c_char,
+    _count: c_uint,
+    _options: *mut hipJitOption,
+    _values: *mut *mut c_void,
+) -> hiprtcResult {
+    entry(|| {
+        // SAFETY: the caller passes null or a NUL-terminated text.
+        let path = OsString::from_vec(owned(unsafe { text(path)? }));
+        with_link(link, |link| {
+            let bytes = std::fs::read(&path).map_err(|error| {
+                tracing::error!("{}: {error}", path.display());
+                hiprtcResult::HIPRTC_ERROR_PROGRAM_CREATION_FAILURE
+            })?;
+            link.add(kind, bytes)
+        })
+    })
+}
+
+pub(crate) unsafe extern "C" fn hiprtcLinkAddData(
+    link: hiprtcLinkState,
+    kind: hipJitInputType,
+    image: *mut c_void,
+    size: usize,
+    _name: *const c_char,
+    _count: c_uint,
+    _options: *mut hipJitOption,
+    _values: *mut *mut c_void,
+) -> hiprtcResult {
+    entry(|| {
+        if image.is_null() || size == 0 {
+            return Err(INVALID_INPUT);
+        }
+        with_link(link, |link| {
+            // SAFETY: the caller passes as many bytes as it says.
+            let bytes = unsafe { std::slice::from_raw_parts(image.cast::<u8>(), size) };
+            link.add(kind, bytes.to_vec())
+        })
+    })
+}
+
+pub(crate) unsafe extern "C" fn hiprtcLinkComplete(
+    link: hiprtcLinkState,
+    out: *mut *mut c_void,
+    size: *mut usize,
+) -> hiprtcResult {
+    entry(|| {
+        let compiler = COMPILER.get().ok_or(hiprtcResult::HIPRTC_ERROR_INTERNAL_ERROR)?;
+        let current = crate::current_target();
+        with_link(link, |link| {
+            if out.is_null() {
+                return Err(INVALID_INPUT);
+            }
+            link.complete(compiler, current.as_ref())?;
+            // SAFETY: the caller passes places for both, the second one or null. The code is there as long as the state is.
+            unsafe {
+                put(out, link.output.as_mut_ptr().cast())?;
+                if !size.is_null() {
+                    size.write(link.output.len());
+                }
+            }
+            Ok(())
+        })
+    })
+}
+
+pub(crate) unsafe extern "C" fn hiprtcLinkDestroy(link: hiprtcLinkState) -> hiprtcResult {
+    entry(|| locked(&LINKS).live.remove(&link.addr()).map(drop).ok_or(INVALID_INPUT))
+}
+
 pub(crate) unsafe extern "C" fn hiprtcVersion(major: *mut c_int, minor: *mut c_int) -> hiprtcResult {
     entry(|| {
         let version = COMPILER.get().ok_or(hiprtcResult::HIPRTC_ERROR_INTERNAL_ERROR)?.toolchain.hip_version;
@@ -275,14 +390,57 @@ pub(crate) unsafe extern "C" fn hiprtcGetErrorString(result: hiprtcResult) -> *c
 /// The extension `compiler_identity`.
 pub(crate) unsafe extern "C" fn compiler_identity(out: *mut c_char, size: usize) -> usize {
     let Some(compiler) = COMPILER.get() else { return 0 };
-    let identity = compiler.identity.as_bytes();
+    // SAFETY: the caller gives `size` bytes.
+    unsafe { copy_cut(out, size, compiler.identity.as_bytes()) }
+}
+
+/// The extension `set_limits`.
+pub(crate) unsafe extern "C" fn set_limits(
+    program: hiprtcProgram,
+    milliseconds: u64,
+    bytes: u64,
+) -> hiprtcResult {
+    entry(|| {
+        with(program, |program| {
+            let some = |number: u64| (number != 0).then_some(number);
+            let time = some(milliseconds).map(Duration::from_millis);
+            program.limits = Some(Limits { time, memory: some(bytes) });
+            Ok(())
+        })
+    })
+}
+
+/// The extension `dependencies`.
+pub(crate) unsafe extern "C" fn dependencies(
+    program: hiprtcProgram,
+    out: *mut c_char,
+    size: usize,
+) -> usize {
+    let mut length = 0;
+    let _ = entry(|| {
+        with(program, |program| {
+            let known = program.output.as_ref().and_then(|output| output.dependencies.as_ref());
+            let text = known.map(Dependencies::to_json).unwrap_or_default();
+            // SAFETY: the caller gives `size` bytes.
+            length = unsafe { copy_cut(out, size, text.as_bytes()) };
+            Ok(())
+        })
+    });
+    length
+}
+
+/// Copies a text, cut to the size and with a NUL behind it; returns its whole length.
+///
+/// # Safety
+/// `out` is null or has room for `size` bytes.
+unsafe fn copy_cut(out: *mut c_char, size: usize, text: &[u8]) -> usize {
     if size > 0 && !out.is_null() {
-        let copied = identity.len().min(size - 1);
-        // SAFETY: the caller gives `size` bytes.
+        let copied = text.len().min(size - 1);
+        // SAFETY: as this function's contract.
         unsafe {
-            out.cast::<u8>().copy_from(identity.as_ptr(), copied);
+            out.cast::<u8>().copy_from(text.as_ptr(), copied);
             out.add(copied).write(0);
         }
     }
-    identity.len()
+    text.len()
 }

@@ -4,25 +4,32 @@
 //! distribution's, or the one that `ferrocm setup` installs. A machine without AMD's `libhiprtc` compiles with it for the
 //! virtual GPU, and for real ones.
 //!
-//! Programs, headers, options, logs, code, bitcode (`-fgpu-rdc`) and name expressions are there. Linking (`hiprtcLink*`)
-//! is not: `Table::has` says so.
+//! Programs, headers, options, logs, code, bitcode (`-fgpu-rdc`), name expressions and linking (`hiprtcLink*`) are there. What can be
+//! linked is LLVM bitcode and bundles of it, of files and of memory; archives of bundles and SPIR-V are `HIPRTC_ERROR_INVALID_INPUT`.
 //!
 //! # What differs from AMD's hiprtc
 //! * Code objects tell the name, type and access of each kernel's arguments, as [`kernel_build::facts`] describes, and
 //!   hold source lines unless an option such as `-g0` says otherwise.
-//! * Every compilation is a process.
-//! * The target has to be among the options (`--offload-arch=` or `--gpu-architecture=`): there is no current device to ask.
+//! * Every compilation is a process. One that takes more than five minutes or 2 GiB of memory is ended, and an error whose log says so:
+//!   a few lines of templates would otherwise keep the machine busy for ever. `FERROCM_RTC_TIMEOUT` (seconds) and `FERROCM_RTC_MEMORY`
+//!   (`4GiB`) set other limits, `none` sets none; the table's extension `set_limits` sets those of a program.
+//! * The target has to be among the options (`--offload-arch=` or `--gpu-architecture=`), unless [`ask_for_target`] names somebody who
+//!   knows the current device. Linked code is for the target that its bitcode was compiled for.
 //! * An unknown target is an error with a log. A stale or invented program handle is an error too.
-//! * The table's extension `compiler_identity` names the compiler and its libraries, for caches.
+//! * The table's extensions `compiler_identity`, which names the compiler and its libraries, and `dependencies`, which tells the files
+//!   that a compilation depends on, are for caches.
 #![warn(missing_docs)]
 #![allow(non_snake_case, reason = "the functions of the table have their C names")]
 
 mod calls;
+mod link;
 mod program;
 
 use std::sync::OnceLock;
 
+use code_object::TargetId;
 use hip_sys::rtc::{Builder, Extensions, Table};
+use kernel_build::limits::{BadLimit, Limits};
 use kernel_build::toolchain::{self, NotFound};
 
 use crate::program::Compiler;
@@ -35,6 +42,8 @@ pub enum Error {
     Toolchain(NotFound),
     /// The compiler's libraries cannot be read.
     Identity(kernel_build::Error),
+    /// A variable does not say how long the compiler may run, or how much memory it may have.
+    Limits(BadLimit),
 }
 
 impl std::fmt::Display for Error {
@@ -42,6 +51,7 @@ impl std::fmt::Display for Error {
         match self {
             Self::Toolchain(error) => error.fmt(f),
             Self::Identity(error) => error.fmt(f),
+            Self::Limits(error) => error.fmt(f),
         }
     }
 }
@@ -63,15 +73,32 @@ pub fn table() -> Result<&'static Table, Error> {
     let identity = toolchain.identity().map_err(Error::Identity)?;
     let version = toolchain.version.to_string();
     let identity = format!("{} {}", identity.to_hex(), kernel_build::facts::SCHEME);
-    let _ = COMPILER.set(Compiler { toolchain, identity });
+    let limits = Limits::from_env().map_err(Error::Limits)?;
+    let _ = COMPILER.set(Compiler { toolchain, identity, limits });
     Ok(TABLE.get_or_init(|| {
         let mut builder = Builder::new(env!("CARGO_PKG_NAME"), &version);
         provide(&mut builder);
-        builder.extensions(Extensions { compiler_identity: Some(calls::compiler_identity) });
+        builder.extensions(Extensions {
+            compiler_identity: Some(calls::compiler_identity),
+            set_limits: Some(calls::set_limits),
+            dependencies: Some(calls::dependencies),
+        });
         // SAFETY: the functions keep hiprtc's contract: they check handles, need of the caller what is documented, may be
         // called from any thread, and live as long as the process.
         unsafe { builder.finish() }
     }))
+}
+
+/// Who knows the target of the current device.
+static CURRENT: OnceLock<fn() -> Option<TargetId>> = OnceLock::new();
+
+/// Says whom to ask for the target of the current device, for programs whose options name none. The first one holds.
+pub fn ask_for_target(current: fn() -> Option<TargetId>) {
+    let _ = CURRENT.set(current);
+}
+
+pub(crate) fn current_target() -> Option<TargetId> {
+    CURRENT.get().and_then(|current| current())
 }
 
 fn provide(builder: &mut Builder) {
@@ -88,5 +115,10 @@ fn provide(builder: &mut Builder) {
         .hiprtcGetLoweredName(calls::hiprtcGetLoweredName)
         .hiprtcGetProgramLog(calls::hiprtcGetProgramLog)
         .hiprtcGetProgramLogSize(calls::hiprtcGetProgramLogSize)
+        .hiprtcLinkAddData(calls::hiprtcLinkAddData)
+        .hiprtcLinkAddFile(calls::hiprtcLinkAddFile)
+        .hiprtcLinkComplete(calls::hiprtcLinkComplete)
+        .hiprtcLinkCreate(calls::hiprtcLinkCreate)
+        .hiprtcLinkDestroy(calls::hiprtcLinkDestroy)
         .hiprtcVersion(calls::hiprtcVersion);
 }

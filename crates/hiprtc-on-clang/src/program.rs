@@ -6,8 +6,10 @@ use std::path::{Component, Path};
 
 use code_object::{CodeObject, RelocationKind, SymbolKind};
 use hip_sys::rtc::hiprtcResult;
+use kernel_build::cache::{Dependencies, hash_of_file};
 use kernel_build::cuda;
-use kernel_build::facts::{self, Compilation};
+use kernel_build::facts::{self, Compilation, Ran};
+use kernel_build::limits::{self, Exceeded, Limits};
 use kernel_build::toolchain::Toolchain;
 
 pub(crate) type Result<T = (), E = hiprtcResult> = std::result::Result<T, E>;
@@ -17,6 +19,8 @@ pub(crate) type Result<T = (), E = hiprtcResult> = std::result::Result<T, E>;
 pub(crate) struct Compiler {
     pub(crate) toolchain: Toolchain,
     pub(crate) identity: String,
+    /// Those of programs that have none of their own.
+    pub(crate) limits: Limits,
 }
 
 /// Variables whose values are the addresses of what name expressions name.
@@ -32,6 +36,7 @@ pub(crate) struct Program {
     /// Text by the name that the source includes it under.
     pub(crate) headers: Vec<(String, Vec<u8>)>,
     pub(crate) expressions: Vec<CString>,
+    pub(crate) limits: Option<Limits>,
     pub(crate) log: CString,
     pub(crate) output: Option<Output>,
     /// By name expression. Kept as long as the program: pointers to the names are given out.
@@ -44,6 +49,8 @@ pub(crate) struct Output {
     pub(crate) bytes: Vec<u8>,
     /// `-fgpu-rdc`: LLVM bitcode, not a code object.
     pub(crate) bitcode: bool,
+    /// The machine's files that it depends on, where that is known.
+    pub(crate) dependencies: Option<Dependencies>,
 }
 
 impl Program {
@@ -64,7 +71,10 @@ impl Program {
     }
 
     fn run(&self, compiler: &Compiler, options: &[&OsStr], log: &mut String) -> Result<Output> {
-        let targets: Vec<&str> = options.iter().filter_map(|option| target_of(option)).collect();
+        let mut targets: Vec<&str> = options.iter().filter_map(|option| target_of(option)).collect();
+        let current = if targets.is_empty() { crate::current_target() } else { None };
+        let current = current.map(|target| target.to_string());
+        targets.extend(current.as_deref());
         let [target] = targets[..] else {
             log.push_str("error: one target is needed: --offload-arch=gfx… or --gpu-architecture=gfx…\n");
             return Err(hiprtcResult::HIPRTC_ERROR_INVALID_OPTION);
@@ -115,12 +125,12 @@ impl Program {
         let bitcode = options.contains(&OsStr::new("-fgpu-rdc"));
         let mut command = compiler.toolchain.command();
         command.current_dir(&sources).env("TMPDIR", work.path());
-        command.args([
-            "--offload-device-only",
-            "--no-gpu-bundle-output",
-            "-fno-color-diagnostics",
-            "-fuse-cuid=none",
-        ]);
+        command.args(["--offload-device-only", "--no-gpu-bundle-output", "-fno-color-diagnostics"]);
+        // A symbol of bitcode has this in its name, so that it must not be that of another module.
+        match bitcode {
+            true => command.arg(format!("-cuid={}", self.id())),
+            false => command.arg("-fuse-cuid=none"),
+        };
         // What hiprtc does unless the program says otherwise, and source lines for what virtual GPUs report.
         command.args(["-O3", "-std=c++17", "-I", "."]);
         command.args(facts::SOURCE_LINES);
@@ -130,17 +140,30 @@ impl Program {
         }
         command.args(options.iter().filter(|option| target_of(option).is_none()));
         command.arg(format!("--offload-arch={target}")).arg(INPUT);
-        let ran = if bitcode {
-            let ran = command.args(["-emit-llvm", "-c", "-o"]).arg(&object).output();
-            ran.map_err(|error| internal(log, &compiler.toolchain.clang.to_string_lossy(), error))?
+        let limits = self.limits.unwrap_or(compiler.limits);
+        let clang = compiler.toolchain.clang.to_string_lossy();
+        let ended = |log: &mut String, exceeded| {
+            tell_end(log, exceeded);
+            hiprtcResult::HIPRTC_ERROR_COMPILATION
+        };
+        let (ran, reads) = if bitcode {
+            command.args(["-emit-llvm", "-c", "-fno-crash-diagnostics", "-o"]).arg(&object);
+            let ran = limits::output(command, limits).map_err(|error| internal(log, &clang, error))?;
+            (ran.map_err(|exceeded| ended(log, exceeded))?, None)
         } else {
             let (toolchain, work) = (&compiler.toolchain, work.path());
-            let compilation = Compilation { toolchain, target, work, object: &object, metrics: false };
+            let compilation =
+                Compilation { toolchain, target, work, object: &object, metrics: false, limits };
             let own = facts::SOURCE_LINES.iter().map(OsStr::new);
-            compilation.run(command, own.chain(options.iter().copied())).map_err(|error| {
-                log.push_str(&format!("error: {error}\n"));
-                hiprtcResult::HIPRTC_ERROR_INTERNAL_ERROR
-            })?
+            let ran = compilation.run(command, own.chain(options.iter().copied()), &source);
+            let Ran { output, reads } = ran.map_err(|error| match error {
+                kernel_build::Error::Limit(exceeded) => ended(log, exceeded),
+                error => {
+                    log.push_str(&format!("error: {error}\n"));
+                    hiprtcResult::HIPRTC_ERROR_INTERNAL_ERROR
+                }
+            })?;
+            (output, reads)
         };
         log.push_str(&String::from_utf8_lossy(&ran.stderr));
         if !ran.status.success() {
@@ -150,7 +173,16 @@ impl Program {
             return Err(hiprtcResult::HIPRTC_ERROR_COMPILATION);
         }
         let bytes = std::fs::read(&object).map_err(|error| internal(log, "the compiler's output", error))?;
-        Ok(Output { bytes, bitcode })
+        let dependencies = reads.and_then(|reads| reads.dependencies(&[work.path()], hash_of_file));
+        Ok(Output { bytes, bitcode, dependencies })
+    }
+
+    /// A text that programs of other sources do not have.
+    fn id(&self) -> String {
+        use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+        let mut hasher = DefaultHasher::new();
+        (&self.name, &self.source, &self.headers).hash(&mut hasher);
+        format!("{:016x}", hasher.finish())
     }
 
     /// The symbol behind each name expression: its variable holds that one's address.
@@ -181,6 +213,16 @@ impl Program {
         }
         Ok(names)
     }
+}
+
+/// Says in the log at which limit the compiler was ended, and how to raise it.
+pub(crate) fn tell_end(log: &mut String, exceeded: Exceeded) {
+    let remedy = match exceeded {
+        Exceeded::Time(_) => "; FERROCM_RTC_TIMEOUT (seconds, or `none`) raises it",
+        Exceeded::Memory(_) => "; FERROCM_RTC_MEMORY (as in `4GiB`, or `none`) raises it",
+        _ => "",
+    };
+    log.push_str(&format!("error: {exceeded}{remedy}\n"));
 }
 
 /// The target, if the option names it.

@@ -130,9 +130,118 @@ fn wrong_calls_are_errors() {
     // The handle is stale now.
     assert_eq!(destroy(program), R::HIPRTC_ERROR_INVALID_PROGRAM);
     assert_eq!(compile(program, &[]), R::HIPRTC_ERROR_INVALID_PROGRAM);
-    assert!(!table().has("hiprtcLinkCreate") && table().has("hiprtcCompileProgram"));
+    assert!(table().has("hiprtcLinkCreate") && table().has("hiprtcCompileProgram"));
     // SAFETY: the function takes any code and returns a text that lives as long as the process.
     let text = |code| unsafe { CStr::from_ptr((table().hiprtcGetErrorString)(code)) };
     assert_eq!(text(R::HIPRTC_ERROR_LINKING), c"HIPRTC_ERROR_LINKING");
     assert_eq!(text(R(12345)), c"Invalid HIPRTC error code");
+}
+
+/// The files of the machine that the last compilation of a program depends on, as the extension tells them.
+fn dependencies(program: hiprtcProgram) -> String {
+    let tell = table().ext.dependencies.expect("this table tells");
+    // SAFETY: nothing is written to a buffer of no size, and then as much as there is room for.
+    unsafe {
+        let length = tell(program, null_mut(), 0);
+        let mut text = vec![0_u8; length + 1];
+        assert_eq!(tell(program, text.as_mut_ptr().cast(), text.len()), length);
+        text.pop();
+        String::from_utf8(text).expect("a text")
+    }
+}
+
+#[test]
+fn what_a_program_reads_and_asks_for_is_told_however_it_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let (part, flag) = (folder.path().join("part.h"), folder.path().join("flag"));
+    std::fs::write(&part, "#define VALUE 1\n").unwrap();
+    std::fs::File::open(&part)
+        .and_then(|file| file.set_modified(std::time::SystemTime::UNIX_EPOCH))
+        .unwrap();
+    let (part, flag) = (part.to_str().unwrap(), flag.to_str().unwrap());
+    let told = |source: &str, options: &[&str]| {
+        // Without the runtime's headers, which take most of the time.
+        let kernel = "\nextern \"C\" __attribute__((global)) void k(int *p) { *p = 1; }\n";
+        let source = CString::new(format!("{source}{kernel}")).unwrap();
+        let program = create(&source, &[(c"own.h", c"")]);
+        let options = [&["--offload-arch=gfx1100", "-nogpuinc", "-D__FERROCM_CUDA__=1"], options].concat();
+        assert_eq!(compile(program, &options), R::HIPRTC_SUCCESS, "{source:?}: {}", log(program));
+        let told = dependencies(program);
+        assert_eq!(destroy(program), R::HIPRTC_SUCCESS);
+        told
+    };
+    let quiet = "#pragma clang diagnostic push\n#pragma clang diagnostic ignored \"-Weverything\"\n";
+    for (source, options) in [
+        (format!("#include \"{part}\""), &[][..]),
+        (format!("/**/ #include \"{part}\""), &[]),
+        (format!("# /**/ include \"{part}\""), &[]),
+        (format!("%:include \"{part}\""), &[]),
+        (format!("#inc\\\nlude \"{part}\""), &[]),
+        (format!("#define NAME \"{part}\"\n#include NAME"), &[]),
+        ("#include NAME".to_owned(), &[&*format!("-DNAME=\"{part}\"")][..]),
+        (format!("#if __has_include(\"{part}\")\n#endif"), &[]),
+        (format!("const unsigned char data[] = {{\n#embed \"{part}\"\n}};"), &[]),
+        (String::new(), &["-include", part]),
+        (String::new(), &[&*format!("-include{part}")]),
+        ("#include <part.h>".to_owned(), &[&*format!("-I{}", folder.path().display())]),
+    ] {
+        let told = told(&source, options);
+        assert!(told.contains(&format!("\"{part}\"")), "{source}");
+        assert!(!told.contains(&format!("\"{flag}\"")) && !told.contains("own.h"), "{source}");
+    }
+    // What is not there, and would be found.
+    for (source, options, missing) in [
+        (format!("#if __has_include(\"{flag}\")\n#endif"), vec![], flag.to_owned()),
+        (format!("#if defined(__has_embed) && __has_embed(\"{flag}\")\n#endif"), vec!["-w"], flag.to_owned()),
+        (
+            "#if __has_include(<flag>)\n#endif".to_owned(),
+            vec!["-I", folder.path().to_str().unwrap()],
+            flag.to_owned(),
+        ),
+        (
+            "#include <part.h>".to_owned(),
+            vec!["-I", "/no/such/folder", "-I", folder.path().to_str().unwrap()],
+            "/no".to_owned(),
+        ),
+    ] {
+        let told = told(&source, &options);
+        assert!(told.contains(&format!("\"{missing}\"")), "{source}");
+    }
+    // What cannot be known.
+    for (source, options) in [
+        (format!("#define NAME \"{flag}\"\n#if __has_include(NAME)\n#endif"), &[][..]),
+        (format!("#define ASK __has_include\n#if ASK(\"{flag}\")\n#endif"), &[]),
+        (format!("#define CAT(a, b) a##b\n#if CAT(__has, _include)(\"{flag}\")\n#endif"), &[]),
+        (format!("{quiet}#if __has_include(\"{flag}\")\n#endif\n#pragma clang diagnostic pop"), &[]),
+        ("#if __has_include(\"../../x\")\n#endif".to_owned(), &[]),
+        (
+            format!("__attribute__((global)) void r() {{ asm volatile(\".inc\" \"bin \\\"{part}\\\"\"); }}"),
+            &[],
+        ),
+        (String::new(), &["-fprofile-list=none"]),
+    ] {
+        assert!(told(&source, options).is_empty(), "{source}");
+    }
+}
+
+#[test]
+fn a_compiler_at_its_limit_is_ended_and_the_log_says_how_to_raise_it() {
+    let source = c"template <int D, long P> struct T { T<D - 1, 2 * P> a; T<D - 1, 2 * P + 1> b; };
+        template <long P> struct T<0, P> { char c; };
+        extern \"C\" __attribute__((global)) void k(int *p) { *p = sizeof(T<40, 1>); }";
+    for (milliseconds, bytes, said) in [
+        (500, 0, ["limit of time", "FERROCM_RTC_TIMEOUT"]),
+        (0, 512 << 20, ["limit of memory", "FERROCM_RTC_MEMORY"]),
+    ] {
+        let program = create(source, &[]);
+        let set_limits = table().ext.set_limits.expect("this table has limits");
+        // SAFETY: the program was made.
+        assert_eq!(unsafe { set_limits(program, milliseconds, bytes) }, R::HIPRTC_SUCCESS);
+        const PLAIN: [&str; 3] = ["--offload-arch=gfx1100", "-nogpuinc", "-D__FERROCM_CUDA__=1"];
+        for options in [PLAIN.to_vec(), [&PLAIN[..], &["-fgpu-rdc"]].concat()] {
+            assert_eq!(compile(program, &options), R::HIPRTC_ERROR_COMPILATION);
+            assert!(said.iter().all(|words| log(program).contains(words)), "{}", log(program));
+        }
+        assert_eq!(destroy(program), R::HIPRTC_SUCCESS);
+    }
 }

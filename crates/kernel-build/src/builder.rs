@@ -473,7 +473,7 @@ impl Builder {
             }
             None => None,
         };
-        let cache = Cache::open(&self.cache_folder())?;
+        let cache = self.open_cache()?;
         let inputs = Inputs::new(&sources, &includes);
         let mut options = nvcc::options(&self.options);
         options.extend(self.amd_options.iter().cloned());
@@ -592,12 +592,23 @@ impl Builder {
         Ok(plans)
     }
 
-    fn cache_folder(&self) -> PathBuf {
-        self.cache
-            .clone()
-            .or_else(|| toolchain::cache_root().map(|root| root.join("kernels")))
-            .or_else(|| std::env::var_os("OUT_DIR").map(|out| Path::new(&out).join("kernel-cache")))
-            .unwrap_or_else(|| std::env::temp_dir().join("ferrocm-kernels"))
+    /// The cache that the caller names; else the usual one, or where that is not private or not to be found, one of the build script's; else
+    /// one that is removed behind the build.
+    fn open_cache(&self) -> Result<Cache, Error> {
+        if let Some(folder) = &self.cache {
+            return Cache::open(folder);
+        }
+        let out = std::env::var_os("OUT_DIR");
+        if let Some(root) = toolchain::cache_root() {
+            match Cache::open(&root.join("kernels")) {
+                Err(error @ Error::NotPrivate { .. }) if out.is_some() => println!("cargo::warning={error}"),
+                opened => return opened,
+            }
+        }
+        match out {
+            Some(out) => Cache::open(&Path::new(&out).join("kernel-cache")),
+            None => Cache::temporary(),
+        }
     }
 
     /// Compiles each source for its targets.

@@ -9,7 +9,7 @@ use crate::{BuiltBundle, BuiltObject, Error};
 /// What the entry is called that stands for the host, and is empty. HIP wants one.
 const HOST: &str = "host-x86_64-unknown-linux--";
 /// Changes when the same code objects would give another file.
-const SCHEMA: &str = "ferrocm compressed bundle 1";
+const SCHEMA: &str = "ferrocm compressed bundle 2";
 
 /// What the entry for a code object is called.
 fn id(object: &BuiltObject) -> String {

@@ -8,18 +8,29 @@
 //! <root>/tmp/                    files that are being written
 //! ```
 //! A *key* is the hash of everything that is known before compiling: source, options, target, compiler. A manifest has
-//! one entry for each state of the headers in which that key was compiled. Files appear by renaming complete ones, and
-//! what is read is checked against its hash, so neither an interrupted build nor a damaged disk can give a wrong result:
-//! the worst that happens is that something is compiled again.
+//! one entry for each state of the files in which that key was compiled: those that were [read](Dependencies::files), and those
+//! that were [looked for and not there](Dependencies::absent). Files appear by renaming complete ones, and what is read is checked
+//! against its hash, so neither an interrupted build nor a damaged disk can give a wrong result: the worst that happens is that
+//! something is compiled again. A manifest names its key, and its hash depends on the key, so that the manifest of one kernel is
+//! never taken for another's.
+//!
+//! The folder is private: it belongs to the user, and nobody else may write to it, else [`Cache::open`] refuses it. A file in it
+//! that somebody else owns or may write to, or that is a link, is passed over.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use crate::private::{self, Owner};
 use crate::{Diagnostic, Error};
+
+/// What the hash of a manifest is for: another text for every format.
+const MANIFEST: &str = "ferrocm kernel cache manifest 2";
 
 /// States of the headers that a manifest remembers.
 const ENTRIES: usize = 8;
@@ -31,10 +42,13 @@ const TURN: Duration = Duration::from_secs(600);
 /// The pauses between two looks whether it is done.
 const PAUSES: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(50)];
 
-/// A folder of compiled code, which any number of processes may use at once.
+/// A folder of compiled code, which any number of processes of a user may use at once.
 #[derive(Clone, Debug)]
 pub struct Cache {
     root: PathBuf,
+    owner: Owner,
+    /// Removes the folder of a cache that is for this process only.
+    _temporary: Option<Arc<tempfile::TempDir>>,
 }
 
 /// A file that a compilation read.
@@ -46,11 +60,81 @@ pub struct Input {
     pub hash: String,
 }
 
+/// The state of the machine's files that a compilation depends on, as far as its key does not tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dependencies {
+    /// Those that it read.
+    pub files: Vec<Input>,
+    /// Those that it would have read, or that its source asked for (`__has_include`), and that were not there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<PathBuf>,
+}
+
+impl Dependencies {
+    /// Whether everything is as it was. `hash` gives a file's hash now, if it can be read.
+    pub fn hold(&self, hash: impl Fn(&Path) -> Option<String>) -> bool {
+        self.files.iter().all(|input| hash(&input.path).as_ref() == Some(&input.hash))
+            && self.absent.iter().all(|path| is_absent(path))
+    }
+}
+
+impl Dependencies {
+    /// As a text, for a compiler that tells them through an interface of C.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// What [`to_json`](Self::to_json) gave; nothing for any other text.
+    #[must_use]
+    pub fn from_json(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+}
+
+/// The hash of a file's content now, for [`Cache::lookup`]; nothing for what is no file, or cannot be read.
+///
+/// It is remembered while the file looks the same: its number, size and times.
+#[must_use]
+pub fn hash_of_file(path: &Path) -> Option<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    type Look = [i128; 5];
+    static KNOWN: Mutex<BTreeMap<PathBuf, (Look, String)>> = Mutex::new(BTreeMap::new());
+    let look = |meta: &fs::Metadata| {
+        let time = |seconds: i64, part: i64| i128::from(seconds) * 1_000_000_000 + i128::from(part);
+        [
+            meta.dev().into(),
+            meta.ino().into(),
+            meta.len().into(),
+            time(meta.mtime(), meta.mtime_nsec()),
+            time(meta.ctime(), meta.ctime_nsec()),
+        ]
+    };
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let meta = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let now = look(&meta);
+    if let Some((_, hash)) = known().get(path).filter(|(before, _)| *before == now) {
+        return Some(hash.clone());
+    }
+    let hash = blake3::hash(&fs::read(path).ok()?).to_hex().to_string();
+    // A file that was just written may be written again without another time.
+    let is_old = meta.modified().ok()?.elapsed().is_ok_and(|age| age > Duration::from_secs(2));
+    if is_old {
+        known().insert(path.to_owned(), (now, hash.clone()));
+    }
+    Some(hash)
+}
+
+/// Whether a compiler finds no file at a path. A folder is none.
+pub(crate) fn is_absent(path: &Path) -> bool {
+    fs::metadata(path).map_or(true, |found| found.is_dir())
+}
+
 /// What a compilation gave.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Files that it depends on and that the key does not tell.
-    pub inputs: Vec<Input>,
+    /// What it depends on.
+    pub inputs: Dependencies,
     /// blake3 hash of the code, hexadecimal.
     pub object: String,
     /// What the compiler said.
@@ -62,26 +146,90 @@ pub struct Entry {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Manifest {
+    /// Whose entries these are.
+    key: String,
     /// Newest first.
     entries: Vec<Entry>,
 }
 
+impl Manifest {
+    /// The bytes of its file: the hash of the rest, a line break, and the entries.
+    fn write(&self) -> Result<Vec<u8>, serde_json::Error> {
+        Ok(sealed(&self.key, &serde_json::to_vec(self)?))
+    }
+
+    /// What [`write`](Self::write) gave for this key; nothing if it is anything else.
+    fn read(key: &str, bytes: &[u8]) -> Option<Self> {
+        let split = bytes.iter().position(|&b| b == b'\n')?;
+        let (hash, body) = (&bytes[..split], &bytes[split + 1..]);
+        if seal(key, body).as_bytes() != hash {
+            return None;
+        }
+        let manifest: Self = serde_json::from_slice(body).ok()?;
+        let is_whole = manifest.key == key && manifest.entries.iter().all(|entry| is_hash(&entry.object));
+        is_whole.then_some(manifest)
+    }
+}
+
+/// The entries that the bytes of a manifest's file have for a key, newest first; none if the file is damaged, or another key's.
+#[must_use]
+pub fn entries(key: &str, manifest: &[u8]) -> Vec<Entry> {
+    Manifest::read(key, manifest).map(|manifest| manifest.entries).unwrap_or_default()
+}
+
+/// The bytes of a file with this text of entries, and the hash that makes it a manifest of the key: what whoever may write to a cache can
+/// put there.
+#[must_use]
+pub fn sealed(key: &str, body: &[u8]) -> Vec<u8> {
+    let mut file = seal(key, body).into_bytes();
+    file.push(b'\n');
+    file.extend_from_slice(body);
+    file
+}
+
+/// The hash of a manifest's text, which is another one for every key.
+fn seal(key: &str, body: &[u8]) -> String {
+    blake3::keyed_hash(&blake3::derive_key(MANIFEST, key.as_bytes()), body).to_hex().to_string()
+}
+
+/// Whether a text is a hash as [`blake3::Hash::to_hex`] writes it: what a file of the cache is named by.
+fn is_hash(text: &str) -> bool {
+    text.len() == 2 * blake3::OUT_LEN && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 impl Cache {
-    /// Opens the cache, makes its folders and checks that they can be written.
+    /// Opens the cache, makes its folders and checks that they can be written, and by nobody else.
     ///
     /// # Errors
-    /// [`Error::Io`] names the folder.
+    /// [`Error::Io`] and [`Error::NotPrivate`] name the folder.
     pub fn open(root: &Path) -> Result<Self, Error> {
         let root = std::path::absolute(root).map_err(|e| Error::io("use as cache", root, e))?;
-        let cache = Self { root };
-        for name in ["manifests", "objects", "tmp", "turns"] {
-            let folder = cache.root.join(name);
-            fs::create_dir_all(&folder).map_err(|e| Error::io("make the cache folder", &folder, e))?;
+        let folders = ["manifests", "objects", "tmp", "turns"].map(|name| root.join(name));
+        for folder in &folders {
+            private::make_folder(folder).map_err(|e| Error::io("make the cache folder", folder, e))?;
         }
-        tempfile::tempfile_in(cache.tmp())
-            .map_err(|e| Error::io("write to the cache folder", cache.tmp(), e))?;
+        let tmp = root.join("tmp");
+        let probe = tempfile::tempfile_in(&tmp).map_err(|e| Error::io("write to the cache folder", &tmp, e))?;
+        let owner = Owner::of_new(&probe).map_err(|e| Error::io("write to the cache folder", &tmp, e))?;
+        // A link that leads to the folder is the user's, one inside of it is not ours.
+        owner.check(&root, &fs::metadata(&root).map_err(|e| Error::io("look at", &root, e))?)?;
+        for folder in &folders {
+            owner.check(folder, &fs::symlink_metadata(folder).map_err(|e| Error::io("look at", folder, e))?)?;
+        }
+        let cache = Self { root, owner, _temporary: None };
         cache.remove_stale();
         Ok(cache)
+    }
+
+    /// A cache for as long as it is used.
+    ///
+    /// # Errors
+    /// [`Error::Io`] names the folder for temporary files.
+    pub(crate) fn temporary() -> Result<Self, Error> {
+        let folder = tempfile::Builder::new().prefix("ferrocm-kernels-").tempdir();
+        let folder = folder.map_err(|e| Error::io("make a folder in", std::env::temp_dir(), e))?;
+        let cache = Self::open(folder.path())?;
+        Ok(Self { _temporary: Some(Arc::new(folder)), ..cache })
     }
 
     /// The folder of [CUDA's headers](crate::cuda), complete.
@@ -104,12 +252,11 @@ impl Cache {
 
     /// The entry of a key whose files are all as they were, with its code object.
     ///
-    /// `hash` gives a file's hash now, if it can be read. The key is hexadecimal.
+    /// `hash` gives a file's hash now, if it can be read.
     pub fn lookup(&self, key: &str, hash: impl Fn(&Path) -> Option<String>) -> Option<(Entry, Vec<u8>)> {
         let manifest = self.manifest(key)?;
         manifest.entries.into_iter().find_map(|entry| {
-            let same = entry.inputs.iter().all(|input| hash(&input.path).as_ref() == Some(&input.hash));
-            let bytes = same.then(|| self.read_verified(&entry.object))??;
+            let bytes = entry.inputs.hold(&hash).then(|| self.read_verified(&entry.object))??;
             Some((entry, bytes))
         })
     }
@@ -140,7 +287,7 @@ impl Cache {
     }
 
     fn turn_within(&self, key: &str, longest: Duration) -> Turn {
-        let path = self.root.join("turns").join(key);
+        let path = self.root.join("turns").join(&*name(key));
         let mut turn = Turn { file: None };
         let Ok(file) = File::options().create(true).append(true).open(&path) else { return turn };
         let (begin, mut pause) = (Instant::now(), PAUSES[0]);
@@ -175,15 +322,13 @@ impl Cache {
             self.publish(&self.place("objects", &entry.object), bytes)?;
         }
         // Two builders may do this at once; the loser's entry is then missing, which costs one compilation.
-        let mut manifest = self.manifest(key).unwrap_or_default();
+        let mut manifest =
+            self.manifest(key).unwrap_or_else(|| Manifest { key: key.to_owned(), entries: Vec::new() });
         manifest.entries.retain(|old| old.inputs != entry.inputs);
         manifest.entries.insert(0, entry);
         manifest.entries.truncate(ENTRIES);
         let path = self.place("manifests", key);
-        let body = serde_json::to_vec(&manifest).map_err(|e| Error::io("write", &path, e.into()))?;
-        let mut file = blake3::hash(&body).to_hex().as_bytes().to_vec();
-        file.push(b'\n');
-        file.extend_from_slice(&body);
+        let file = manifest.write().map_err(|e| Error::io("write", &path, e.into()))?;
         self.publish(&path, &file)
     }
 
@@ -207,7 +352,7 @@ impl Cache {
             for folder in children(&self.root.join(kind)) {
                 for path in children(&folder) {
                     // What is gone by now was removed by another process.
-                    let Ok(meta) = fs::metadata(&path) else { continue };
+                    let Ok(meta) = fs::symlink_metadata(&path) else { continue };
                     total += meta.len();
                     files.push((meta.modified().unwrap_or(SystemTime::UNIX_EPOCH), meta.len(), path));
                 }
@@ -228,32 +373,31 @@ impl Cache {
         Ok(())
     }
 
-    fn place(&self, kind: &str, hash: &str) -> PathBuf {
-        self.root.join(kind).join(&hash[..2]).join(hash)
+    fn place(&self, kind: &str, key: &str) -> PathBuf {
+        let name = name(key);
+        self.root.join(kind).join(&name[..2]).join(&*name)
     }
 
     fn manifest(&self, key: &str) -> Option<Manifest> {
-        let path = self.place("manifests", key);
-        let bytes = fs::read(&path).ok()?;
-        touch(&path);
-        let split = bytes.iter().position(|&b| b == b'\n')?;
-        let (hash, body) = (&bytes[..split], &bytes[split + 1..]);
-        (blake3::hash(body).to_hex().as_bytes() == hash).then(|| serde_json::from_slice(body).ok())?
+        Manifest::read(key, &self.read(&self.place("manifests", key))?)
     }
 
     fn read_verified(&self, hash: &str) -> Option<Vec<u8>> {
-        let path = self.place("objects", hash);
-        let bytes = fs::read(&path).ok()?;
-        if blake3::hash(&bytes).to_hex().as_str() != hash {
-            return None;
-        }
-        touch(&path);
+        let bytes = self.read(&self.place("objects", hash))?;
+        (blake3::hash(&bytes).to_hex().as_str() == hash).then_some(bytes)
+    }
+
+    /// The bytes of a file that nobody else can have written, which counts as used now.
+    fn read(&self, path: &Path) -> Option<Vec<u8>> {
+        let (bytes, file) = self.owner.read(path)?;
+        // For `trim`. In a cache that cannot be written, that changes nothing.
+        let _ = file.set_modified(SystemTime::now());
         Some(bytes)
     }
 
     fn publish(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(|e| Error::io("make the cache folder", folder, e))?;
+            private::make_folder(folder).map_err(|e| Error::io("make the cache folder", folder, e))?;
         }
         let tmp = self.tmp();
         let mut file =
@@ -296,14 +440,16 @@ impl Drop for Turn {
     }
 }
 
-/// Notes that a file is in use, for [`Cache::trim`]. In a cache that cannot be written, that changes nothing.
-fn touch(path: &Path) {
-    if let Ok(file) = File::options().append(true).open(path) {
-        let _ = file.set_modified(SystemTime::now());
-    }
+/// What the file of a key is called: the key, if it is a hash.
+fn name(key: &str) -> std::borrow::Cow<'_, str> {
+    if is_hash(key) { key.into() } else { blake3::hash(key.as_bytes()).to_hex().to_string().into() }
 }
 
+/// The paths in a folder that is no link.
 fn children(folder: &Path) -> Vec<PathBuf> {
+    if fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_symlink()) {
+        return Vec::new();
+    }
     fs::read_dir(folder).map(|dir| dir.flatten().map(|entry| entry.path()).collect()).unwrap_or_default()
 }
 
@@ -332,7 +478,7 @@ mod tests {
     fn entry(bytes: &[u8], inputs: &[(&str, &str)]) -> Entry {
         let input = |&(path, hash): &(&str, &str)| Input { path: path.into(), hash: hash.into() };
         Entry {
-            inputs: inputs.iter().map(input).collect(),
+            inputs: Dependencies { files: inputs.iter().map(input).collect(), absent: Vec::new() },
             object: blake3::hash(bytes).to_hex().to_string(),
             ..Entry::default()
         }
@@ -355,6 +501,110 @@ mod tests {
         assert_eq!(with("3"), None);
         assert!(cache.lookup("key0", |_| None).is_none());
         assert!(cache.lookup("key1", |_| Some("1".into())).is_none());
+    }
+
+    #[test]
+    fn an_entry_is_found_while_what_was_missing_is_missing() {
+        let (folder, cache) = cache();
+        let missing = folder.path().join("missing.h");
+        let mut stored = entry(b"one", &[]);
+        stored.inputs.absent.push(missing.clone());
+        cache.store("key0", stored, b"one").unwrap();
+        let is_there = || cache.lookup("key0", |_| None).is_some();
+        assert!(is_there());
+        fs::create_dir(&missing).unwrap();
+        assert!(is_there(), "a folder is no file");
+        fs::remove_dir(&missing).unwrap();
+        fs::write(&missing, "").unwrap();
+        assert!(!is_there());
+    }
+
+    #[test]
+    fn a_manifest_of_another_key_is_not_taken_and_neither_is_code_that_it_does_not_name() {
+        let (_folder, cache) = cache();
+        let keys = ["key0", "key1"].map(|key| blake3::hash(key.as_bytes()).to_hex().to_string());
+        cache.store(&keys[0], entry(b"good", &[]), b"good").unwrap();
+        cache.store(&keys[1], entry(b"evil", &[]), b"evil").unwrap();
+        let [good, evil] = [0, 1].map(|index| cache.place("manifests", &keys[index]));
+        let [text, other] = [&good, &evil].map(|path| fs::read_to_string(path).unwrap());
+        let (_, body) = text.split_once('\n').unwrap();
+        let hash = |bytes: &[u8]| blake3::hash(bytes).to_hex().to_string();
+        let swapped = body.replace(&hash(b"good"), &hash(b"evil"));
+        let with_good_hash = |body: &str| format!("{}\n{body}", hash(body.as_bytes()));
+        let renamed = other.replace(&keys[1], &keys[0]);
+        for forged in [other, renamed, with_good_hash(&swapped), with_good_hash(body)] {
+            fs::write(&good, &forged).unwrap();
+            assert!(cache.lookup(&keys[0], |_| None).is_none(), "{forged}");
+        }
+        fs::write(&good, text).unwrap();
+        assert_eq!(cache.lookup(&keys[0], |_| None).unwrap().1, b"good");
+    }
+
+    #[test]
+    fn names_of_code_that_are_no_hashes_are_not_taken_and_no_panic() {
+        let (_folder, cache) = cache();
+        for name in ["", "a", "é", "..", "/etc/passwd", "../../../../etc/passwd", &"A".repeat(64)] {
+            let manifest = Manifest {
+                key: "key0".into(),
+                entries: vec![Entry { object: name.into(), ..Entry::default() }],
+            };
+            let path = cache.place("manifests", "key0");
+            private::make_folder(path.parent().unwrap()).unwrap();
+            fs::write(&path, manifest.write().unwrap()).unwrap();
+            assert!(cache.lookup("key0", |_| None).is_none(), "{name}");
+        }
+        for key in ["", "é", "../../x", "/"] {
+            cache.store(key, entry(b"code", &[]), b"code").unwrap();
+            assert!(cache.lookup(key, |_| None).is_some() && cache.turn(key).file.is_some(), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_cache_that_others_may_write_to_is_refused_and_so_is_a_file_in_it() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (folder, cache) = cache();
+        cache.store("key0", entry(b"code", &[]), b"code").unwrap();
+        let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        let manifest = cache.place("manifests", "key0");
+        set(&manifest, 0o666);
+        assert!(cache.lookup("key0", |_| None).is_none());
+        set(&manifest, 0o644);
+        assert!(cache.lookup("key0", |_| None).is_some());
+        for inside in ["", "objects"] {
+            let path = folder.path().join(inside);
+            set(&path, 0o777);
+            let error = Cache::open(folder.path()).unwrap_err();
+            assert!(matches!(error, Error::NotPrivate { .. }), "{error}");
+            let text = error.to_string();
+            assert!(text.contains("0777") && text.contains("chmod") && text.contains("FERROCM_CACHE"), "{text}");
+            set(&path, 0o755);
+        }
+        Cache::open(folder.path()).unwrap();
+        // A link in the place of a folder leads somewhere else.
+        let objects = folder.path().join("objects");
+        fs::rename(&objects, folder.path().join("moved")).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("moved"), &objects).unwrap();
+        assert!(matches!(Cache::open(folder.path()), Err(Error::NotPrivate { .. })));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_bytes_of_a_manifest_give_other_code(
+            bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..64),
+            at in 0_usize..400,
+            remove in 0_usize..80,
+        ) {
+            let whole = Manifest { key: "key0".into(), entries: vec![entry(b"code", &[("a.h", "1")])] };
+            let mut manifest = whole.write().unwrap();
+            let at = at.min(manifest.len());
+            let end = (at + remove).min(manifest.len());
+            let is_same = manifest[at..end] == bytes;
+            manifest.splice(at..end, bytes.iter().copied());
+            let read = entries("key0", &manifest);
+            assert!(if is_same { read == whole.entries } else { read.is_empty() });
+            assert!(entries("key0", &bytes).is_empty());
+            assert!(entries("key1", &manifest).is_empty());
+        }
     }
 
     #[test]

@@ -8,19 +8,21 @@ use std::time::Instant;
 
 use code_object::{CodeObject, TargetId};
 
-use crate::cache::{Cache, Entry, Input};
+use crate::cache::{Cache, Dependencies, Entry};
 use crate::cuda::{self, Dialect};
 use crate::discover::Source;
-use crate::facts::{self, Compilation};
+use crate::facts::{self, Compilation, Ran};
 use crate::inputs::{Inputs, headers_of, headers_of_all, part};
 use crate::overlay::Rewritten;
-use crate::prefix::Prefixes;
+use crate::limits::Limits;
+use crate::prefix::{Prefix, Prefixes};
+use crate::reads::Reads;
 use crate::toolchain::Toolchain;
 use crate::translate::{self, Translate};
 use crate::{BuiltObject, CompileFailure, Diagnostic, Error, Target, diagnostics, metrics, missing, overlay};
 
 /// Changes when the same inputs would give other results.
-const SCHEMA: &str = "ferrocm kernel cache 4";
+const SCHEMA: &str = "ferrocm kernel cache 5";
 
 /// What all jobs of a build have in common.
 pub(crate) struct Context<'a> {
@@ -96,7 +98,7 @@ impl Plan<'_> {
 /// A source as clang gets to see it.
 pub(crate) struct Prepared {
     /// The text in place of the file, if it was translated.
-    text: Option<String>,
+    pub(crate) text: Option<String>,
     pub(crate) hash: blake3::Hash,
     pub(crate) dialect: Dialect,
     /// The files that clang reads otherwise than they are, from the first compilation on.
@@ -118,7 +120,7 @@ impl Prepared {
 struct Compiled {
     bytes: Vec<u8>,
     /// What it was made from; nothing if that changed meanwhile.
-    inputs: Option<Vec<Input>>,
+    inputs: Option<Dependencies>,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -333,16 +335,13 @@ impl<'a> Context<'a> {
         work: &Path,
     ) -> Result<Compiled, Failed> {
         let source = plan.source;
-        let (object, deps) = (work.join("out.hsaco"), work.join("out.d"));
+        let object = work.join("out.hsaco");
         let input = prepared.input(source, work)?;
         let mut command = self.toolchain.command();
         command.arg(joined("-ffile-prefix-map=", self.folder, "=."));
         command.args(self.device_options(plan, target, version));
         command.args(self.header_options(plan, prepared, work)?);
-        if let Some(prefix) = self.prefix(plan, prepared.dialect, target, version)? {
-            command.args(prefix.options());
-        }
-        command.args(list_of_inputs(&deps));
+        let prefix = self.prefix(plan, prepared.dialect, target, version)?;
         command.arg(&input).env("TMPDIR", work);
 
         let (toolchain, version) =
@@ -353,10 +352,13 @@ impl<'a> Context<'a> {
             work,
             object: &object,
             metrics: self.code.metrics,
+            limits: Limits::NONE,
         };
         let options =
             std::iter::once(&version).chain(self.options).chain(&plan.options).map(OsString::as_os_str);
-        let output = compilation.run(command, options)?;
+        let text = prepared.text.as_deref().unwrap_or_default().as_bytes();
+        let precompiled = prefix.as_ref().map(Prefix::options).unwrap_or_default();
+        let Ran { output, reads } = compilation.run_with(command, options, &precompiled, text)?;
         let program = || toolchain.clang.clone();
         let text = diagnostics::without_counts(&String::from_utf8_lossy(&output.stderr));
         let text = diagnostics::in_folder(&text, self.folder);
@@ -365,14 +367,19 @@ impl<'a> Context<'a> {
             return Err(failure(source, Target::Amd(target.clone()), &output.status, text, program(), work));
         }
         let bytes = std::fs::read(&object).map_err(|e| Error::io("read", &object, e))?;
-        let inputs = self.inputs_of(&deps, &[&input, &source.path])?;
+        let inputs = reads.and_then(|reads| self.inputs_of(&reads, work, &source.path));
         Ok(Compiled { bytes, inputs, diagnostics: diagnostics::parse(&text) })
     }
 
-    /// What a compilation has read by its list, but for what the key tells: its `own` files and CUDA's headers. Nothing if a file
-    /// is newer than the build.
-    pub(crate) fn inputs_of(&self, list: &Path, own: &[&Path]) -> Result<Option<Vec<Input>>, Error> {
-        self.inputs.listed(list, |path| own.contains(&path) || path.starts_with(&self.cuda_headers))
+    /// What a compilation has read by its list, but for its source and CUDA's headers. Nothing if a file is newer than the build.
+    pub(crate) fn listed(&self, list: &Path, source: &Path) -> Result<Option<Dependencies>, Error> {
+        self.inputs.listed(list, |path| path == source || path.starts_with(&self.cuda_headers))
+    }
+
+    /// What a compilation has read and looked for, but for what the key tells: its source, and CUDA's headers. Nothing if that is not
+    /// known, or if a file is newer than the build.
+    pub(crate) fn inputs_of(&self, reads: &Reads, work: &Path, source: &Path) -> Option<Dependencies> {
+        reads.since(self.inputs.begin).dependencies(&[work, &self.cuda_headers, source], |path| self.hash(path))
     }
 }
 
@@ -393,19 +400,6 @@ pub(crate) fn failure(
     }
     let diagnostics = diagnostics::parse(&text);
     Failed::Source(CompileFailure { source: source.path.clone(), target, diagnostics, text })
-}
-
-/// The options that have the files listed that a compilation reads. The driver refuses -MD for device code, the compiler behind it does
-/// not.
-pub(crate) fn list_of_inputs(list: &Path) -> impl Iterator<Item = OsString> {
-    let options = [
-        "-dependency-file".into(),
-        list.as_os_str().to_owned(),
-        "-MT".into(),
-        "out".into(),
-        "-sys-header-deps".into(),
-    ];
-    options.into_iter().flat_map(|option| ["-Xclang".into(), option])
 }
 
 fn check(source: &Source, target: &TargetId, bytes: &[u8]) -> Result<CodeObject, Error> {

@@ -67,6 +67,17 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Others could put code into the folder of the cache.
+    #[error(
+        "the cache folder {} is not private: {reason}; or set FERROCM_CACHE to a folder that is yours alone",
+        folder.display()
+    )]
+    NotPrivate {
+        /// The folder.
+        folder: PathBuf,
+        /// Who may write to it.
+        reason: String,
+    },
     /// The code that a package brings along is not what is asked for.
     #[error("the code in {} {reason}", folder.display())]
     Prebuilt {
@@ -136,6 +147,9 @@ pub enum Error {
         /// What happened.
         reason: String,
     },
+    /// The compiler was ended because it took too much.
+    #[error("{0}")]
+    Limit(crate::limits::Exceeded),
     /// The compiler succeeded, but what it wrote is not the code that was asked for.
     #[error("{} for {target}: the compiler's output is not usable: {reason}", source_file.display())]
     Output {

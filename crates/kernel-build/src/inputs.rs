@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::SystemTime;
 
-use crate::cache::Input;
+use crate::cache::{Dependencies, Input};
 use crate::discover::{Searched, Sources};
 use crate::{Error, depfile};
 
@@ -18,7 +18,7 @@ pub(crate) struct Inputs<'a> {
     /// The folders of headers that the caller names.
     pub(crate) includes: &'a [PathBuf],
     /// Begin of the build: a file that is newer may have changed while it was compiled.
-    begin: SystemTime,
+    pub(crate) begin: SystemTime,
     hashes: Mutex<HashMap<PathBuf, Option<String>>>,
 }
 
@@ -43,14 +43,16 @@ impl<'a> Inputs<'a> {
         &self,
         list: &Path,
         known: impl Fn(&Path) -> bool,
-    ) -> Result<Option<Vec<Input>>, Error> {
+    ) -> Result<Option<Dependencies>, Error> {
         let text = std::fs::read_to_string(list).map_err(|e| Error::io("read", list, e))?;
         let input = |path: PathBuf| {
             let modified = std::fs::metadata(&path).and_then(|meta| meta.modified()).ok()?;
             let hash = self.hash(&path).filter(|_| modified < self.begin)?;
             Some(Input { path, hash })
         };
-        Ok(depfile::parse(&text).into_iter().filter(|path| !known(path)).map(input).collect())
+        let files: Option<Vec<Input>> =
+            depfile::parse(&text).into_iter().filter(|path| !known(path)).map(input).collect();
+        Ok(files.map(|files| Dependencies { files, absent: Vec::new() }))
     }
 }
 

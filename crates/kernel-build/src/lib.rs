@@ -65,9 +65,15 @@
 //! | `FERROCM_SETUP` | what messages call the command that installs a toolchain, where it is not `ferrocm setup` |
 //!
 //! # The cache
-//! Code is found again by the content of its source and of every header that it included, by options, target and
-//! compiler. It is in `kernels` in the [cache folder](toolchain::cache_root) and may be deleted at any time; several
-//! builds may use it at once. Files appear complete or not at all and are verified when read.
+//! Code is found again by the content of its source and of every file that the compiler read, by what it looked for and did not
+//! find, by options, target and compiler; all of that as the compiler tells it. Where it does not tell, code is compiled each time:
+//! where a macro makes the name that `__has_include` asks for, where inline assembly may read a file (`.incbin`), and where an option
+//! names a file that is no header.
+//!
+//! It is in `kernels` in the [cache folder](toolchain::cache_root) and may be deleted at any time; several builds of a user may use it at
+//! once. Files appear complete or not at all and are verified when read. The folder must belong to the user, and nobody else may write
+//! to it: [`Error::NotPrivate`] says what is wrong with one. Instead of the usual one, a build script then uses one in `OUT_DIR`, with a
+//! warning; so it does where the environment names no cache folder, and a tool, one for that build alone.
 //!
 //! # Contract
 //! Compiler messages name file and line of the original source, also after a [translation](Translate). Warnings are
@@ -92,6 +98,7 @@ mod glob;
 mod inputs;
 mod jobs;
 mod library;
+pub mod limits;
 mod metrics;
 mod missing;
 mod nvcc;
@@ -99,7 +106,9 @@ mod nvidia;
 mod overlay;
 mod prebuilt;
 mod prefix;
+mod private;
 pub mod ptx;
+mod reads;
 pub mod report;
 mod select;
 mod targets;
@@ -111,6 +120,7 @@ pub use builder::{Builder, Event};
 pub use diagnostics::{Diagnostic, Place, Severity};
 pub use error::{CompileFailure, Error};
 pub use glob::Glob;
+pub use reads::Reads;
 pub use nvidia::{CudaArch, DEFAULT_CUDA_ARCHS, Nvcc, Nvidia, ParseArchError};
 pub use targets::{DEFAULT_TARGETS, Target, targets_from_env};
 pub use translate::Translate;

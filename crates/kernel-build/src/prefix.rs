@@ -16,8 +16,9 @@ use code_object::TargetId;
 
 use crate::Error;
 use crate::cache::Entry;
-use crate::compile::{Context, Plan, list_of_inputs};
+use crate::compile::{Context, Plan};
 use crate::cuda::Dialect;
+use crate::reads::list_of_files;
 
 /// The source of which nothing but what comes before it is compiled.
 const NO_SOURCE: &str = "/dev/null";
@@ -134,7 +135,7 @@ impl Context<'_> {
         let deps = file.with_extension("d");
         let mut command = self.toolchain.command();
         command.args(self.device_options(plan, target, version)).args(self.folder_options(dialect));
-        command.args(list_of_inputs(&deps));
+        command.args(list_of_files(&deps));
         // The last one counts: not IR.
         command.args(["-S", "-emit-llvm", "-Xclang", "-emit-pch"]);
         command.arg(NO_SOURCE).arg("-o").arg(file);
@@ -148,7 +149,8 @@ impl Context<'_> {
             return Ok(false);
         }
         let bytes = std::fs::read(file).map_err(|e| Error::io("read", file, e))?;
-        if let Some(inputs) = self.inputs_of(&deps, &[Path::new(NO_SOURCE)])? {
+        // The folders that the caller names are parts of the key, with the names of all headers in them.
+        if let Some(inputs) = self.listed(&deps, Path::new(NO_SOURCE))? {
             let object = blake3::hash(&bytes).to_hex().to_string();
             self.cache.store(key, Entry { inputs, object, ..Entry::default() }, &bytes)?;
         }

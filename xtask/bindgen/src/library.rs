@@ -237,7 +237,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         crate_folder: "crates/hip-sys",
         module: "hip_sys::rtc",
         folder: "src/rtc",
-        drop_ins: &[],
+        drop_ins: &[DropIn { crate_folder: "crates/libhiprtc", every_version: false, calls: Calls::Direct }],
         other_names: &[],
         versions: HIP_VERSIONS,
         headers: "#include <stddef.h>\n#include <hip/hiprtc.h>\n",

@@ -10,10 +10,11 @@ use setup::run;
 use crate::about::cargo;
 
 /// The packages whose programs and libraries are in the packages of a release.
-pub(crate) const LINKED: [&str; 6] = [
+pub(crate) const LINKED: [&str; 7] = [
     "ferrocm",
     "ferrocm-amdhip64",
     "ferrocm-hsa-runtime64",
+    "ferrocm-libhiprtc",
     "ferrocm-librccl",
     "ferrocm-librocblas",
     "ferrocm-smi",

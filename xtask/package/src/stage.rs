@@ -59,8 +59,9 @@ const COMPLETIONS: [(&str, &str); 3] = [
 ];
 
 /// What must be in the folder of the libraries.
-const LIBRARIES: [&str; 7] = [
+const LIBRARIES: [&str; 8] = [
     "libamdhip64.so.7",
+    "hiprtc/libhiprtc.so.7",
     "rocblas/librocblas.so.5",
     "rccl/librccl.so.1",
     "hsa/libhsa-runtime64.so.1",

@@ -18,8 +18,8 @@ const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 const BESIDE: &str = "../lib/ferrocm";
 /// What every folder of the libraries has.
 const HIP: &str = "libamdhip64.so.7";
-/// The folders whose libraries take the place of AMD's, below that of [`HIP`]: rocBLAS and RCCL.
-const OTHERS: [&str; 2] = ["rocblas", "rccl"];
+/// The folders whose libraries take the place of AMD's, below that of [`HIP`]: hiprtc, rocBLAS and RCCL.
+const OTHERS: [&str; 3] = ["hiprtc", "rocblas", "rccl"];
 /// The folder below it with the HSA runtime of virtual GPUs, on which AMD's own HIP runs.
 const HSA: &str = "hsa";
 
@@ -33,8 +33,8 @@ Examples:
   ferrocm run --device vgpu:gfx90a -- ./saxpy -n 8  on a virtual MI200
   ferrocm run --amd-hip ./saxpy                     on this machine's ROCm, over virtual GPUs
 
-The program and what it starts find libamdhip64.so.7, librocblas.so.5 and librccl.so.1 of this project before any others, by
-LD_LIBRARY_PATH. A program with an old-style RPATH still finds those that it names.
+The program and what it starts find libamdhip64.so.7, libhiprtc.so.7, librocblas.so.5 and librccl.so.1 of this project before any
+others, by LD_LIBRARY_PATH. A program with an old-style RPATH still finds those that it names.
 
 Exit status: the program's; 126 if it cannot be started, 127 if it is not there, 1 if the libraries are not, 2 for a malformed command
 line or device URI.";
@@ -153,7 +153,7 @@ mod tests {
         let path = |amd_hip, before: &str| {
             library_path(Path::new("/l"), amd_hip, Some(OsStr::new(before))).expect("path")
         };
-        assert_eq!(path(false, "/a:/b"), "/l:/l/rocblas:/l/rccl:/a:/b");
+        assert_eq!(path(false, "/a:/b"), "/l:/l/hiprtc:/l/rocblas:/l/rccl:/a:/b");
         assert_eq!(path(true, "/a"), "/l/hsa:/a");
         assert_eq!(path(true, ":"), "/l/hsa");
         assert!(library_path(Path::new("/l:m"), false, None).is_err());

@@ -5,11 +5,13 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use code_object::TargetId;
 use hip_sys::rtc::{Table, hiprtcProgram, hiprtcResult};
-use kernel_build::cache::{Cache, Entry};
+use kernel_build::cache::{Cache, Dependencies, Entry, hash_of_file};
 use kernel_build::cuda::{self, Dialect};
+use kernel_build::limits::Limits;
 
 use super::program::without_ptx;
 use super::{CompileError, Compiled, Diagnostic, Program, Unavailable};
@@ -19,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::module::Module;
 
 /// Changes when the same program would give other results.
-const SCHEMA: &str = "ferrocm hiprtc cache 3";
+const SCHEMA: &str = "ferrocm hiprtc cache 4";
 /// How large the cache's files may grow unless the program says otherwise, bytes.
 const CACHE_LIMIT: u64 = 1 << 30;
 
@@ -44,14 +46,17 @@ pub struct Compiler {
     identity: String,
     cache: Option<Cache>,
     cache_limit: u64,
+    limits: Limits,
 }
 
 impl Compiler {
     /// Opens AMD's `libhiprtc`, where it is installed, else the device compiler that `ferrocm setup`, ROCm or the distribution
-    /// has installed; with the cache in its usual place, or with none if the environment names no folder for one.
+    /// has installed; with the cache in its usual place, or with none if the environment names no folder for one, or one that others may
+    /// write to, of which a warning tells.
     ///
     /// # Errors
-    /// [`Error::CompilerUnavailable`] says why neither can be used, [`Error::CompileCache`] why the cache cannot be written.
+    /// [`Error::CompilerUnavailable`] says why neither can be used, [`Error::CompileCache`] why the cache cannot be written,
+    /// [`Error::CompileLimit`] which variable does not say a limit.
     pub fn open() -> Result<Self> {
         let table = match Table::load() {
             Ok(table) => table,
@@ -62,7 +67,14 @@ impl Compiler {
         };
         let compiler = Self::with_table(table)?;
         match kernel_build::toolchain::cache_root() {
-            Some(root) => compiler.cache(root.join("rtc")),
+            Some(root) => match Cache::open(&root.join("rtc")) {
+                Ok(cache) => Ok(Self { cache: Some(cache), ..compiler }),
+                Err(error @ kernel_build::Error::NotPrivate { .. }) => {
+                    tracing::warn!("compiling without a cache: {error}");
+                    Ok(compiler)
+                }
+                Err(error) => Err(cache_error(error)),
+            },
             None => Ok(compiler),
         }
     }
@@ -70,17 +82,19 @@ impl Compiler {
     /// A compiler over any table, with no cache.
     ///
     /// # Errors
-    /// [`Error::Rtc`] if the table cannot say its version.
+    /// [`Error::Rtc`] if the table cannot say its version, [`Error::CompileLimit`] if a variable does not say a limit.
     pub fn with_table(table: &'static Table) -> Result<Self> {
-        let mut compiler = Self { table, identity: String::new(), cache: None, cache_limit: CACHE_LIMIT };
+        let limits = Limits::from_env().map_err(|bad| Error::CompileLimit { problem: bad.to_string() })?;
+        let mut compiler =
+            Self { table, identity: String::new(), cache: None, cache_limit: CACHE_LIMIT, limits };
         compiler.identity = compiler.identify()?;
         Ok(compiler)
     }
 
-    /// Keeps what it compiles in this folder.
+    /// Keeps what it compiles in this folder, which must belong to the user and which nobody else may write to.
     ///
     /// # Errors
-    /// [`Error::CompileCache`] if the folder cannot be written.
+    /// [`Error::CompileCache`] if the folder cannot be written, or others may write to it.
     pub fn cache(mut self, folder: impl Into<PathBuf>) -> Result<Self> {
         self.cache = Some(Cache::open(&folder.into()).map_err(cache_error)?);
         Ok(self)
@@ -97,6 +111,30 @@ impl Compiler {
     #[must_use]
     pub fn cache_limit(mut self, bytes: u64) -> Self {
         self.cache_limit = bytes;
+        self
+    }
+
+    /// Whether it keeps what it compiles: it has a cache, and tells which files a compilation depends on. AMD's library does not, and
+    /// compiles each time.
+    pub fn is_caching(&self) -> bool {
+        self.cache.is_some() && self.table.ext.dependencies.is_some()
+    }
+
+    /// How long each process of the compiler may run, `None` for as long as it likes. Five minutes unless said otherwise, here or by
+    /// `FERROCM_RTC_TIMEOUT`. A compiler at its limit is ended, and [`Error::Compile`] says so.
+    ///
+    /// AMD's library compiles inside of this process, where it cannot be ended.
+    #[must_use]
+    pub fn time_limit(mut self, time: Option<Duration>) -> Self {
+        self.limits.time = time;
+        self
+    }
+
+    /// How many bytes of memory each process of the compiler may have, `None` for any number. 2 GiB unless said otherwise, here or by
+    /// `FERROCM_RTC_MEMORY`; otherwise as [`time_limit`](Self::time_limit).
+    #[must_use]
+    pub fn memory_limit(mut self, bytes: Option<u64>) -> Self {
+        self.limits.memory = bytes;
         self
     }
 
@@ -135,23 +173,24 @@ impl Compiler {
     #[doc(alias = "nvrtcCompileProgram")]
     pub fn compile(&self, program: &Program, target: &TargetId) -> Result<Compiled> {
         self.check_target(target)?;
-        let cache = self.cache.as_ref().filter(|_| program.is_whole());
-        let Some(cache) = cache else { return self.run(program, target) };
+        let cache = self.cache.as_ref().filter(|_| self.is_caching());
+        let Some(cache) = cache else { return Ok(self.run(program, target)?.0) };
         let key = self.key(program, target);
         // Processes of one program start with the same kernels.
-        let _turn = match cache.lookup_or_turn(&key, |_| None) {
+        let _turn = match cache.lookup_or_turn(&key, hash_of_file) {
             Ok((entry, code)) => {
                 let (diagnostics, names) = (entry.diagnostics, entry.names.into_iter().collect());
                 return Ok(Compiled { code, diagnostics, cached: true, name: program.name.clone(), names });
             }
             Err(turn) => turn,
         };
-        let compiled = self.run(program, target)?;
+        let (compiled, inputs) = self.run(program, target)?;
+        let Some(inputs) = inputs else { return Ok(compiled) };
         let entry = Entry {
+            inputs,
             object: blake3::hash(&compiled.code).to_hex().to_string(),
             diagnostics: compiled.diagnostics.clone(),
             names: compiled.names.clone().into_iter().collect(),
-            ..Entry::default()
         };
         cache.store(&key, entry, &compiled.code).map_err(cache_error)?;
         cache.trim(self.cache_limit).map_err(cache_error)?;
@@ -214,7 +253,8 @@ impl Compiler {
         })
     }
 
-    fn run(&self, program: &Program, target: &TargetId) -> Result<Compiled> {
+    /// Compiles; returns also which files that depends on, where the compiler tells.
+    fn run(&self, program: &Program, target: &TargetId) -> Result<(Compiled, Option<Dependencies>)> {
         let text = |text: &str| {
             let (operation, code) = ("hiprtcCreateProgram", hiprtcResult::HIPRTC_ERROR_INVALID_INPUT);
             CString::new(text).map_err(|_| Error::Rtc { operation, code })
@@ -265,6 +305,14 @@ impl Compiler {
                     name_pointers.as_ptr(),
                 )
             )?;
+            if let Some(set_limits) = self.table.ext.set_limits {
+                let Limits { time, memory } = self.limits;
+                // 0 would be no limit.
+                let milliseconds =
+                    time.map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1));
+                let bytes = memory.map_or(0, |bytes| bytes.max(1));
+                check("set_limits", set_limits(handle.program, milliseconds, bytes))?;
+            }
             for expression in &expressions {
                 call!(self.table, hiprtcAddNameExpression(handle.program, expression.as_ptr()))?;
             }
@@ -282,7 +330,9 @@ impl Compiler {
             lowered.insert(expression.clone(), handle.lowered_name(c_expression)?);
         }
         let code = handle.code()?;
-        Ok(Compiled { code, diagnostics, cached: false, name: program.name.clone(), names: lowered })
+        let name = program.name.clone();
+        let compiled = Compiled { code, diagnostics, cached: false, name, names: lowered };
+        Ok((compiled, handle.dependencies()))
     }
 }
 
@@ -336,6 +386,18 @@ impl Handle {
         // SAFETY: there is as much room as was asked for.
         unsafe { call!(self.table, hiprtcGetCode(self.program, code.as_mut_ptr().cast()))? };
         Ok(code)
+    }
+
+    /// The files that the code depends on, if the compiler tells.
+    fn dependencies(&self) -> Option<Dependencies> {
+        let tell = self.table.ext.dependencies?;
+        // SAFETY: nothing is written to a buffer of no size.
+        let length = unsafe { tell(self.program, std::ptr::null_mut(), 0) };
+        let mut text = vec![0_u8; length + 1];
+        // SAFETY: the buffer has that many bytes.
+        unsafe { tell(self.program, text.as_mut_ptr().cast(), text.len()) };
+        text.pop();
+        Dependencies::from_json(std::str::from_utf8(&text).ok()?)
     }
 
     fn lowered_name(&self, expression: &CStr) -> Result<String> {

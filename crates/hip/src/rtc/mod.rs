@@ -31,12 +31,21 @@
 //! [`Function::parameters`](crate::Function::parameters) shows what is known.
 //!
 //! # The cache
-//! Code is found again by a hash of source, name, headers, options, name expressions, target id and compiler: its version and its
-//! file, or what it says of itself. It is in `rtc` in the folder that `FERROCM_CACHE` names, else in `ferrocm` in the user's cache
-//! folder, or where [`Compiler::cache`] says. Files appear complete or not at all and are verified when they are read, so that any
-//! number of processes may use it at once. A program whose options make the compiler read files of its own (`-I`, `-include`, …)
-//! is compiled each time, and so is one that includes a file by its path, or by a name in quotes that is none of its headers: the hash
-//! does not tell whether those have changed.
+//! Code is found again by a hash of source, name, headers, options, name expressions, target id and compiler (what it says of itself),
+//! and by the machine's files: those that the compiler has read, by their content, and those that it looked for and did not find. The
+//! compiler tells them, whatever way the source names them. Where it cannot tell, a program is compiled each time: where a macro makes
+//! the name that `__has_include` asks for, where inline assembly may read a file (`.incbin`), and where an option names a file that is
+//! no header. AMD's library tells nothing, and compiles each time ([`Compiler::is_caching`]); it may have a cache of its own.
+//!
+//! It is in `rtc` in the folder that `FERROCM_CACHE` names, else in `ferrocm` in the user's cache folder, or where [`Compiler::cache`]
+//! says. Files appear complete or not at all and are verified when they are read, so that any number of processes of a user may use it
+//! at once. A cache is the user's alone: a folder of somebody else's, or that others may write to, is refused, and so is a file in it.
+//!
+//! # Limits
+//! A few lines of templates keep a compiler busy for ever. One that takes five minutes, or 2 GiB of memory, is ended, and the program is an
+//! error that says so; [`Compiler::time_limit`] and [`Compiler::memory_limit`] set other limits, and so do the variables
+//! `FERROCM_RTC_TIMEOUT` (seconds) and `FERROCM_RTC_MEMORY` (`4GiB`), `none` for no limit. AMD's library compiles inside of the
+//! process, and has none.
 
 mod compiler;
 mod error;

@@ -100,36 +100,6 @@ impl Program {
         }
         all
     }
-
-    /// Whether all that the compiler reads is part of the program or of the compiler.
-    pub(super) fn is_whole(&self) -> bool {
-        const FILES: [&str; 8] =
-            ["-I", "-i", "--include", "-isystem", "-F", "@", "-fmodule", "--hip-device-lib"];
-        let reads = |option: &String| FILES.iter().any(|start| option.starts_with(start));
-        let texts = [&self.source].into_iter().chain(self.headers.iter().map(|(_, text)| text));
-        !self.options.iter().any(reads) && !texts.into_iter().any(|text| self.includes_files(text))
-    }
-
-    /// Whether a text includes a file that is neither one of the headers nor, in angle brackets, one of the compiler's own.
-    fn includes_files(&self, text: &str) -> bool {
-        let directives = text.lines().filter_map(|line| line.trim_start().strip_prefix('#'));
-        let named = directives.filter_map(|directive| {
-            let directive = directive.trim_start();
-            ["include_next", "include", "import", "embed"]
-                .into_iter()
-                .find_map(|word| directive.strip_prefix(word))
-        });
-        named.map(str::trim_start).any(|what| match what.as_bytes().first() {
-            Some(b'<') => what[1..].trim_start().starts_with(['/', '.']),
-            Some(b'"') => {
-                let name = what[1..].split('"').next().unwrap_or_default();
-                !self.headers.iter().any(|(header, _)| header == name)
-                    && !cuda::HEADERS.iter().any(|(header, _)| *header == name)
-            }
-            // A macro says what.
-            _ => true,
-        })
-    }
 }
 
 /// A text with its inline PTX as C++.
@@ -209,32 +179,5 @@ mod tests {
         assert_eq!(Program::from(text.clone().into_boxed_str()), program);
         assert_eq!(Program::from(&program), program);
         assert_eq!(Program::from(text), program);
-    }
-
-    #[test]
-    fn programs_that_read_files_are_not_whole() {
-        let whole = |source: &str| Program::new(source).header("part.h", "").is_whole();
-        for source in [
-            "",
-            "int x;",
-            "#include \"part.h\"",
-            " # include <hip/hip_fp16.h>\n#pragma once",
-            "// include \"x\"",
-            "#include \"cuda_fp16.h\"",
-        ] {
-            assert!(whole(source), "{source}");
-        }
-        for source in [
-            "#include \"other.h\"",
-            "int x;\n  #  include \"/home/part.h\"",
-            "#include </home/part.h>",
-            "#embed \"table.bin\"",
-            "#define NAME \"x.h\"\n#include NAME",
-        ] {
-            assert!(!whole(source), "{source}");
-        }
-        assert!(!Program::new("").header("part.h", "#include \"other.h\"").is_whole());
-        assert!(!Program::new("").option("-I/usr/include").is_whole());
-        assert!(Program::new("").option("-DN=4").is_whole());
     }
 }

@@ -19,7 +19,7 @@ fn a_program_is_compiled_once_and_runs() {
     let program = Program::new(SAXPY);
     for cached in [false, true] {
         let compiled = compiler.compile(&program, device.target()).unwrap();
-        assert_eq!(compiled.cached, cached);
+        assert_eq!(compiled.cached, cached && compiler.is_caching());
         let blas = Blas::load(&compiled.load(&device).unwrap()).unwrap();
         let x = DeviceBuffer::from_slice(&stream, &[1.0_f32, 2.0, 3.0]).unwrap();
         let mut y = DeviceBuffer::from_slice(&stream, &[10.0_f32; 3]).unwrap();
@@ -73,7 +73,7 @@ fn name_expressions_instantiate_templates() {
     .expression("&a::table");
     for cached in [false, true] {
         let compiled = compiler.compile(&program, device.target()).unwrap();
-        assert_eq!(compiled.cached, cached);
+        assert_eq!(compiled.cached, cached && compiler.is_caching());
         let name = compiled.lowered_name("fill<float, 3>").unwrap();
         // The names that the Itanium C++ ABI gives them.
         assert_eq!(name, "_Z4fillIfLi3EEvPT_");
@@ -112,4 +112,21 @@ fn a_device_compiles_by_itself() {
     let module = device.compile(SAXPY).unwrap();
     assert_eq!(module.device(), &device);
     Blas::load(&module).unwrap();
+}
+
+#[test]
+fn a_program_without_an_end_is_an_error_that_names_the_limit() {
+    let (_folder, compiler) = compiler();
+    let compiler = compiler.time_limit(Some(std::time::Duration::from_millis(300)));
+    let endless = Program::new(
+        "template <int D, long P> struct T { T<D - 1, 2 * P> a; T<D - 1, 2 * P + 1> b; };\n\
+         template <long P> struct T<0, P> { char c; };\n\
+         extern \"C\" __global__ void k(int* p) { *p = sizeof(T<40, 1>); }",
+    );
+    if !compiler.is_caching() {
+        eprintln!("this compiler runs inside of the process, and has no limits");
+        return;
+    }
+    let error = compiler.compile(&endless, common::device().target()).unwrap_err();
+    assert!(matches!(&error, Error::Compile(error) if error.log.contains("limit of time")), "{error}");
 }

@@ -31,6 +31,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Command, Output};
 
+use crate::limits::{self, Limits};
+use crate::reads::{Learning, Reads, assembly};
 use crate::toolchain::Toolchain;
 use crate::{Error, metrics};
 
@@ -57,65 +59,91 @@ pub struct Compilation<'a> {
     pub object: &'a Path,
     /// Whether the kernels [count what they do](crate::Builder::metrics).
     pub metrics: bool,
+    /// What each process of the compiler may use.
+    pub limits: Limits,
+}
+
+/// What a [`Compilation`] gave.
+#[derive(Debug)]
+pub struct Ran {
+    /// What the step that failed has given, or else the last, with the messages of both.
+    pub output: Output,
+    /// What a compilation that went well has read and looked for; nothing where that is not known.
+    pub reads: Option<Reads>,
 }
 
 impl Compilation<'_> {
     /// Runs both steps. `front` is a [command of the toolchain](Toolchain::command) with source, target and everything
     /// else that compiling takes, but no output and none of the options that name its kind. `options` are those of the
-    /// caller, in order, which `front` has as well: some matter to the second step.
-    ///
-    /// Returns what the step that failed has given, or else the last, with the messages of both.
+    /// caller, in order, which `front` has as well: some matter to the second step. `source` is the text of the source.
     ///
     /// # Errors
-    /// [`Error::Program`] if clang cannot be run, [`Error::Io`] for files in between, [`Error::Metrics`].
+    /// [`Error::Program`] if clang cannot be run, [`Error::Limit`] if it was ended, [`Error::Io`] for files in between,
+    /// [`Error::Metrics`].
     pub fn run<'o>(
+        &self,
+        front: Command,
+        options: impl IntoIterator<Item = &'o OsStr>,
+        source: &[u8],
+    ) -> Result<Ran, Error> {
+        self.run_with(front, options, &[], source)
+    }
+
+    /// As [`run`](Self::run), with the options of a precompiled header, which stands for what `front` has the compiler read.
+    pub(crate) fn run_with<'o>(
         &self,
         mut front: Command,
         options: impl IntoIterator<Item = &'o OsStr>,
-    ) -> Result<Output, Error> {
+        precompiled: &[OsString],
+        source: &[u8],
+    ) -> Result<Ran, Error> {
         let options: Vec<&OsStr> = options.into_iter().collect();
         let (ir, told) = (self.work.join("optimised.ll"), self.work.join("told.ll"));
+        let learning = Learning::begin(&mut front, &options, self.work, self.limits)?;
+        front.args(precompiled);
         // The order of uses is not part of the text unless asked for, and some passes of the second step go by it.
-        front.args(["-S", "-emit-llvm", "-Xclang", "-emit-llvm-uselists"]);
+        front.args(["-S", "-emit-llvm", "-Xclang", "-emit-llvm-uselists", "-fno-crash-diagnostics"]);
         // The last one counts. Paths must not depend on the folder that the compiler happens to run in.
         front.args(["-g", "-gno-simple-template-names", "-fdebug-compilation-dir=."]).arg("-o").arg(&ir);
-        let first = self.output(&mut front)?;
+        let folder = front.get_current_dir().map(Path::to_owned);
+        let first = self.output(front)?;
         if !first.status.success() {
-            return Ok(first);
+            return Ok(Ran { output: first, reads: None });
         }
         let text = std::fs::read(&ir).map_err(|e| Error::io("read", &ir, e))?;
         // clang writes bytes of sources as they are, such as those of texts that are not UTF-8, into names only.
         let text = String::from_utf8_lossy(&text);
+        let reads = learning.end(source)?.filter(|_| !assembly::may_read_files(&text));
         let mut with_facts = kernels::tell(&text, DebugInfo::wanted(&options));
         if self.metrics {
             with_facts = metrics::count(&with_facts, self.target)?;
         }
         std::fs::write(&told, with_facts).map_err(|e| Error::io("write", &told, e))?;
 
-        let mut back = self.toolchain.plain_command();
-        back.args(["-x", "ir", "--target=amdgcn-amd-amdhsa", "-nogpulib", "-fno-color-diagnostics", "-O3"]);
+        let mut back = self.toolchain.ir_command();
+        back.arg("-O3");
         back.arg(format!("-mcpu={}", self.target));
         back.args(for_code(&options)).args(["-Xclang", "-disable-llvm-passes"]);
         // Options that only matter to the first step are not the caller's mistake.
-        back.arg("-Wno-unused-command-line-argument");
+        back.args(["-Wno-unused-command-line-argument", "-fno-crash-diagnostics"]);
         back.arg("-o").arg(self.object).arg(&told).env("TMPDIR", self.work);
-        if let Some(folder) = front.get_current_dir() {
+        if let Some(folder) = folder {
             back.current_dir(folder);
         }
-        let mut second = self.output(&mut back)?;
+        let mut second = self.output(back)?;
         if !second.status.success() {
             second.stderr = forbidden::explain(&String::from_utf8_lossy(&second.stderr), &text).into_bytes();
         }
         second.stderr.splice(0..0, first.stderr);
-        Ok(second)
+        Ok(Ran { output: second, reads })
     }
 
-    fn output(&self, command: &mut Command) -> Result<Output, Error> {
+    fn output(&self, command: Command) -> Result<Output, Error> {
         let error = |e: std::io::Error| Error::Program {
             program: self.toolchain.clang.clone(),
             reason: e.to_string(),
         };
-        command.output().map_err(error)
+        limits::output(command, self.limits).map_err(error)?.map_err(Error::Limit)
     }
 }
 

@@ -7,18 +7,20 @@ mod archive;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use crate::builder::Built;
 use crate::cache::{self, Entry};
-use crate::compile::{Context, Plan, joined, list_of_inputs};
+use crate::compile::{Context, Plan, joined};
 use crate::embed::{exit_with, tell_warnings};
+use crate::limits::Limits;
+use crate::reads::Learning;
 use crate::{Build, Builder, Diagnostic, Error, bundle, diagnostics, facts, jobs};
 use archive::{Member, Symbols};
 
 /// Changes when the same inputs would give another object file.
-const SCHEMA: &str = "ferrocm host code 1";
+const SCHEMA: &str = "ferrocm host code 2";
 
 /// The host's side of a source, compiled.
 struct Object {
@@ -174,7 +176,7 @@ fn host_object(context: &Context<'_>, plan: &Plan<'_>, built: &Built) -> Result<
 
     let work = context.cache.work_folder()?;
     let work = work.path();
-    let (object, deps, binary) = (work.join("out.o"), work.join("out.d"), work.join("out.hipfb"));
+    let (object, binary) = (work.join("out.o"), work.join("out.hipfb"));
     std::fs::write(&binary, fat).map_err(|e| Error::io("write", &binary, e))?;
     let input = prepared.input(source, work)?;
     let mut command = context.toolchain.command();
@@ -192,13 +194,16 @@ fn host_object(context: &Context<'_>, plan: &Plan<'_>, built: &Built) -> Result<
     if let Some(first) = built.objects.first() {
         command.arg(format!("--offload-arch={}", first.target));
     }
-    command.args(options(context, plan));
+    let options = options(context, plan);
+    command.args(&options);
     command.args(context.header_options(plan, &prepared, work)?);
+    command.arg(&input).env("TMPDIR", work);
+    let options: Vec<&OsStr> = options.iter().map(OsString::as_os_str).collect();
+    let learning = Learning::begin(&mut command, &options, work, Limits::NONE)?;
     for option in ["-fcuda-include-gpubinary".into(), binary.into_os_string()] {
         command.arg("-Xclang").arg(option);
     }
-    command.args(list_of_inputs(&deps));
-    command.arg(&input).arg("-o").arg(&object).env("TMPDIR", work);
+    command.arg("-o").arg(&object);
     let program = || context.toolchain.clang.clone();
     let output =
         command.output().map_err(|e| Error::Program { program: program(), reason: e.to_string() })?;
@@ -214,7 +219,10 @@ fn host_object(context: &Context<'_>, plan: &Plan<'_>, built: &Built) -> Result<
     }
     let bytes = std::fs::read(&object).map_err(|e| Error::io("read", &object, e))?;
     let diagnostics = diagnostics::parse(&text);
-    if let Some(inputs) = context.inputs_of(&deps, &[&input, &source.path])? {
+    let text = prepared.text.as_deref().unwrap_or_default().as_bytes();
+    // Of host code there is no IR that would tell what inline assembly is made of.
+    let reads = learning.end(text)?.filter(|reads| !reads.may_assemble_files());
+    if let Some(inputs) = reads.and_then(|reads| context.inputs_of(&reads, work, &source.path)) {
         let hash = blake3::hash(&bytes).to_hex().to_string();
         let entry = Entry { inputs, object: hash, diagnostics: diagnostics.clone(), ..Entry::default() };
         context.cache.store(&key, entry, &bytes)?;

@@ -8,13 +8,13 @@ use std::time::Instant;
 use code_object::embedded::CudaKind;
 
 use super::{CudaArch, Nvcc, kernels};
-use crate::cache::{Cache, Entry, Input};
+use crate::cache::{Cache, Dependencies, Entry};
 use crate::compile::{Failed, Plan, failure};
 use crate::inputs::{Inputs, headers_of, headers_of_all, part};
 use crate::{BuiltImage, Diagnostic, Error, Target, diagnostics, nvcc};
 
 /// Changes when the same inputs would give other results.
-const SCHEMA: &str = "ferrocm nvcc cache 1";
+const SCHEMA: &str = "ferrocm nvcc cache 2";
 
 /// What nvcc itself reads.
 pub(super) const VARIABLES: &[&str] = &["NVCC_CCBIN", "NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"];
@@ -35,7 +35,7 @@ pub(crate) struct Compiler<'a> {
 struct Compiled {
     bytes: Vec<u8>,
     /// What it was made from; nothing if that changed meanwhile.
-    inputs: Option<Vec<Input>>,
+    inputs: Option<Dependencies>,
     diagnostics: Vec<Diagnostic>,
 }
 

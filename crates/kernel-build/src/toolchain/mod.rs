@@ -170,6 +170,22 @@ impl Toolchain {
         command
     }
 
+    /// A call of clang that reads LLVM's IR or bitcode for an AMD GPU, and none of the device libraries.
+    #[must_use]
+    pub fn ir_command(&self) -> Command {
+        let mut command = self.plain_command();
+        command.args(["-x", "ir", "--target=amdgcn-amd-amdhsa", "-nogpulib", "-fno-color-diagnostics"]);
+        command
+    }
+
+    /// A call of lld as a linker of ELF files.
+    #[must_use]
+    pub fn linker_command(&self) -> Command {
+        let mut command = probe::clang(&self.linker, &self.library_path);
+        command.args(["-flavor", "gnu"]);
+        command
+    }
+
     /// A call of clang for whatever the caller says.
     pub(crate) fn plain_command(&self) -> Command {
         let mut command = probe::clang(&self.clang, &self.library_path);

@@ -1,0 +1,222 @@
+//! Linking of bitcode that `-fgpu-rdc` has given (`hiprtcLink…`).
+
+use std::ffi::{CStr, OsStr, OsString, c_char, c_void};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use code_object::{TargetId, bundle};
+use hip_sys::rtc::{hipJitInputType, hipJitOption, hiprtcResult};
+use kernel_build::limits;
+
+use crate::program::{Compiler, Result, tell_end};
+
+const LINKING: hiprtcResult = hiprtcResult::HIPRTC_ERROR_LINKING;
+const INVALID_INPUT: hiprtcResult = hiprtcResult::HIPRTC_ERROR_INVALID_INPUT;
+
+/// A `hiprtcLinkState`.
+#[derive(Debug, Default)]
+pub(crate) struct Link {
+    /// Modules of bitcode, and bundles of such.
+    inputs: Vec<Vec<u8>>,
+    /// Options of LLVM's (`HIPRTC_JIT_IR_TO_ISA_OPT_EXT`).
+    llvm_options: Vec<OsString>,
+    error_log: Buffer,
+    /// Kept as long as the state: a pointer to it is given out.
+    pub(crate) output: Vec<u8>,
+}
+
+/// Memory of the caller's, for messages.
+#[derive(Debug)]
+struct Buffer {
+    start: *mut c_char,
+    size: usize,
+}
+
+impl Default for Buffer {
+    fn default() -> Self {
+        Self { start: std::ptr::null_mut(), size: 0 }
+    }
+}
+
+// SAFETY: the caller leaves the memory to the state, which is used by one thread at a time.
+unsafe impl Send for Buffer {}
+
+/// The option with LLVM's options, an array of texts, and that with their number. The names in HIP's headers are those of hiprtc 5.
+const LLVM_OPTIONS: u32 = 10_000;
+const LLVM_OPTION_COUNT: u32 = 10_001;
+
+impl Link {
+    /// Reads the options of a state. Those for how a GPU of NVIDIA's is to be compiled for say nothing here.
+    ///
+    /// # Safety
+    /// Each value is what hiprtc says of its option, and buffers for messages live as long as the state.
+    pub(crate) unsafe fn new(options: &[(hipJitOption, *mut c_void)]) -> Result<Self> {
+        let mut link = Self::default();
+        let value = |wanted: u32| options.iter().find(|(option, _)| option.0 == wanted).map(|(_, value)| *value);
+        if let Some(start) = value(hipJitOption::hipJitOptionErrorLogBuffer.0) {
+            let size = value(hipJitOption::hipJitOptionErrorLogBufferSizeBytes.0).unwrap_or(std::ptr::null_mut());
+            // The size is the value itself.
+            link.error_log = Buffer { start: start.cast(), size: size.addr() };
+        }
+        if let Some(texts) = value(LLVM_OPTIONS) {
+            let count = value(LLVM_OPTION_COUNT).unwrap_or(std::ptr::null_mut()).addr();
+            let texts = texts.cast::<*const c_char>();
+            if texts.is_null() && count > 0 {
+                return Err(hiprtcResult::HIPRTC_ERROR_INVALID_OPTION);
+            }
+            for index in 0..count {
+                // SAFETY: the caller passes as many texts as it says.
+                let text = unsafe { *texts.add(index) };
+                if text.is_null() {
+                    return Err(hiprtcResult::HIPRTC_ERROR_INVALID_OPTION);
+                }
+                // SAFETY: each of them ends in NUL.
+                let text = unsafe { CStr::from_ptr(text) };
+                let text = text.to_str().map_err(|_| hiprtcResult::HIPRTC_ERROR_INVALID_OPTION)?;
+                link.llvm_options.push(text.into());
+            }
+        }
+        Ok(link)
+    }
+
+    /// Adds bitcode, or a bundle of it.
+    pub(crate) fn add(&mut self, kind: hipJitInputType, bytes: Vec<u8>) -> Result {
+        let is_bitcode = |bytes: &[u8]| bytes.starts_with(b"BC\xc0\xde");
+        let is_good = match kind {
+            hipJitInputType::hipJitInputLLVMBitcode => is_bitcode(&bytes),
+            hipJitInputType::hipJitInputLLVMBundledBitcode => bundle::is_bundle(&bytes) || is_bitcode(&bytes),
+            _ => false,
+        };
+        if !is_good {
+            self.tell(&format!(
+                "error: an input of type {kind:?} is no LLVM bitcode, and no bundle of it, which is what can be linked"
+            ));
+            return Err(INVALID_INPUT);
+        }
+        self.inputs.push(bytes);
+        Ok(())
+    }
+
+    /// Makes a code object of what was added.
+    pub(crate) fn complete(&mut self, compiler: &Compiler, current: Option<&TargetId>) -> Result {
+        let mut log = String::new();
+        let linked = self.run(compiler, current, &mut log);
+        self.tell(&log);
+        self.output = linked?;
+        Ok(())
+    }
+
+    fn run(&self, compiler: &Compiler, current: Option<&TargetId>, log: &mut String) -> Result<Vec<u8>> {
+        if self.inputs.is_empty() {
+            log.push_str("error: there is nothing to link\n");
+            return Err(LINKING);
+        }
+        let failed = |log: &mut String, what: &dyn std::fmt::Display| {
+            log.push_str(&format!("error: {what}\n"));
+            LINKING
+        };
+        let work = tempfile::Builder::new().prefix("ferrocm-hiprtc-").tempdir();
+        let work = work.map_err(|error| failed(log, &error))?;
+        let work = work.path();
+        let mut modules = Vec::new();
+        for (index, input) in self.inputs.iter().enumerate() {
+            let bitcode = match (bundle::is_bundle(input), current) {
+                (false, _) => input.into(),
+                (true, Some(target)) => bundle::code_for(input, target).map_err(|error| failed(log, &error))?,
+                (true, None) => {
+                    return Err(failed(log, &"a bundle of bitcode needs a current device, and there is none"));
+                }
+            };
+            let module = work.join(format!("{index}.bc"));
+            std::fs::write(&module, bitcode).map_err(|error| failed(log, &error))?;
+            modules.push(module);
+        }
+        let mut target: Option<Machine> = None;
+        for module in &modules {
+            let found = Machine::of(compiler, work, module, log)?;
+            match &target {
+                Some(target) if *target != found => {
+                    return Err(failed(log, &format!("code for {} and for {}", target.cpu, found.cpu)));
+                }
+                _ => target = Some(found),
+            }
+        }
+        let Some(Machine { cpu, features }) = target else { return Err(LINKING) };
+        let output = work.join("linked");
+        let mut command = compiler.toolchain.linker_command();
+        command.current_dir(work).env("TMPDIR", work);
+        command.args(["-m", "elf64_amdgpu", "--no-undefined", "-shared", "--whole-archive", "--lto-CGO3"]);
+        command.args(["-plugin-opt=-amdgpu-internalize-symbols", "-plugin-opt=O3"]);
+        command.arg(format!("-plugin-opt=mcpu={cpu}"));
+        if !features.is_empty() {
+            command.arg(format!("-plugin-opt=-mattr={}", features.join(",")));
+        }
+        for option in &self.llvm_options {
+            command.arg("-mllvm").arg(option);
+        }
+        command.arg("-o").arg(&output).args(&modules);
+        run(compiler, command, log)?;
+        std::fs::read(&output).map_err(|error| failed(log, &error))
+    }
+
+    /// Writes into the caller's buffer for errors, as far as it has room.
+    fn tell(&mut self, text: &str) {
+        if text.is_empty() || self.error_log.start.is_null() || self.error_log.size == 0 {
+            return;
+        }
+        let length = text.len().min(self.error_log.size - 1);
+        // SAFETY: the caller has said that there is this much room, for as long as the state is there.
+        unsafe {
+            self.error_log.start.cast::<u8>().copy_from(text.as_ptr(), length);
+            self.error_log.start.add(length).write(0);
+        }
+    }
+}
+
+/// What a module is compiled for.
+#[derive(Debug, PartialEq, Eq)]
+struct Machine {
+    cpu: String,
+    /// Those that are part of a target id: `+xnack`.
+    features: Vec<String>,
+}
+
+impl Machine {
+    /// What its functions say.
+    fn of(compiler: &Compiler, work: &Path, module: &Path, log: &mut String) -> Result<Self> {
+        let text: PathBuf = module.with_extension("ll");
+        let mut command = compiler.toolchain.ir_command();
+        command.current_dir(work).env("TMPDIR", work);
+        command.args(["-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes", "-o"]).arg(&text).arg(module);
+        run(compiler, command, log)?;
+        let text = std::fs::read(&text).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let attribute = |name: &str| {
+            let start = text.find(&format!("\"{name}\"=\""))? + name.len() + 4;
+            text[start..].split('"').next()
+        };
+        let Some(cpu) = attribute("target-cpu").filter(|cpu| cpu.starts_with("gfx")) else {
+            log.push_str("error: bitcode that says no target\n");
+            return Err(INVALID_INPUT);
+        };
+        let features = attribute("target-features").unwrap_or_default().split(',');
+        let features = features.filter(|feature| matches!(feature.get(1..), Some("xnack" | "sramecc")));
+        Ok(Self { cpu: cpu.to_owned(), features: features.map(str::to_owned).collect() })
+    }
+}
+
+/// Runs a program of the toolchain; the log says why it failed.
+fn run(compiler: &Compiler, command: Command, log: &mut String) -> Result<Output> {
+    let program: &OsStr = command.get_program();
+    let program = program.to_string_lossy().into_owned();
+    let ran = limits::output(command, compiler.limits).map_err(|error| {
+        log.push_str(&format!("error: {program}: {error}\n"));
+        LINKING
+    })?;
+    let output = ran.map_err(|exceeded| {
+        tell_end(log, exceeded);
+        LINKING
+    })?;
+    log.push_str(&String::from_utf8_lossy(&output.stderr));
+    if output.status.success() { Ok(output) } else { Err(LINKING) }
+}

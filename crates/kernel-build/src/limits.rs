@@ -1,0 +1,305 @@
+//! How long a compiler may run, and how much memory it may have.
+//!
+//! A few lines of C++ keep a compiler busy for ever, or until the machine has no memory left. Sources that come from elsewhere at run time
+//! are therefore compiled with [`Limits`]. Builds have none: their sources are the user's own, and who runs a build can end it.
+
+use std::fmt;
+use std::io::{self, Read};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Resource, Signal, getrlimit, kill_process_group};
+
+/// What a compiler may use. `None` is no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Time from the start of each process to its end.
+    pub time: Option<Duration>,
+    /// Bytes of address space of each process, and of each file that it writes.
+    pub memory: Option<u64>,
+}
+
+impl Limits {
+    /// None at all.
+    pub const NONE: Self = Self { time: None, memory: None };
+    /// Five minutes and 2 GiB: the largest kernels of this project take seconds and a quarter of that.
+    pub const DEFAULT: Self = Self { time: Some(Duration::from_secs(300)), memory: Some(2 << 30) };
+
+    /// What `FERROCM_RTC_TIMEOUT` (seconds) and `FERROCM_RTC_MEMORY` (bytes, or `512MiB`, `4GiB`) say, each of them `none` for no limit;
+    /// else the [default](Self::DEFAULT).
+    ///
+    /// # Errors
+    /// [`BadLimit`] for any other text.
+    pub fn from_env() -> Result<Self, BadLimit> {
+        let text = |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+        Self::parse(text(TIME).as_deref(), text(MEMORY).as_deref())
+    }
+
+    fn parse(time: Option<&str>, memory: Option<&str>) -> Result<Self, BadLimit> {
+        let bad = |name, text: &str, wanted| BadLimit { name, text: text.to_owned(), wanted };
+        let time = match time.map(str::trim).filter(|text| !text.is_empty()) {
+            None => Self::DEFAULT.time,
+            Some("none") => None,
+            Some(text) => Some(seconds(text).ok_or_else(|| {
+                bad(TIME, text, "seconds, from 0.001 to 1000000000, or `none`, as in `600`")
+            })?),
+        };
+        let memory = match memory.map(str::trim).filter(|text| !text.is_empty()) {
+            None => Self::DEFAULT.memory,
+            Some("none") => None,
+            Some(text) => Some(bytes(text).ok_or_else(|| {
+                bad(MEMORY, text, "bytes, at least 64 MiB, or `none`, as in `4GiB`, `512MiB` or `1073741824`")
+            })?),
+        };
+        Ok(Self { time, memory })
+    }
+}
+
+/// The variable for [`Limits::time`] of run-time compilation.
+const TIME: &str = "FERROCM_RTC_TIMEOUT";
+/// The variable for [`Limits::memory`] of run-time compilation.
+const MEMORY: &str = "FERROCM_RTC_MEMORY";
+
+/// A variable does not say what a limit is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{name}: `{text}` is no limit: it has to be {wanted}")]
+pub struct BadLimit {
+    name: &'static str,
+    text: String,
+    wanted: &'static str,
+}
+
+fn seconds(text: &str) -> Option<Duration> {
+    let seconds: f64 = text.parse().ok()?;
+    (0.001..=1e9).contains(&seconds).then(|| Duration::from_secs_f64(seconds))
+}
+
+fn bytes(text: &str) -> Option<u64> {
+    let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1_u64 << 40)];
+    let (number, unit) = units
+        .iter()
+        .find_map(|(unit, bytes)| Some((text.strip_suffix(unit)?.trim_end(), *bytes)))
+        .unwrap_or((text, 1));
+    let bytes = number.parse::<u64>().ok()?.checked_mul(unit)?;
+    // A compiler does not even start with less.
+    (bytes >= 64 << 20 && bytes <= i64::MAX as u64).then_some(bytes)
+}
+
+/// The limit at which a compiler was ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Exceeded {
+    /// [`Limits::time`].
+    Time(Duration),
+    /// [`Limits::memory`].
+    Memory(u64),
+    /// It printed more than this many bytes.
+    Output(u64),
+}
+
+impl fmt::Display for Exceeded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time(limit) => {
+                write!(f, "the compiler was ended after {limit:?}, its limit of time")
+            }
+            Self::Memory(limit) => {
+                write!(f, "the compiler was ended at {limit} bytes, its limit of memory")
+            }
+            Self::Output(limit) => write!(f, "the compiler was ended because it printed over {limit} bytes"),
+        }
+    }
+}
+
+/// How much a compiler with limits may print, bytes.
+const PRINTED: u64 = 32 << 20;
+/// What compilers and linkers print that get no more memory, or may not make a file longer.
+const OUT_OF_MEMORY: [&str; 4] =
+    ["out of memory", "bad_alloc", "Cannot allocate memory", "File too large"];
+
+/// Runs a program and waits for its end, or for a limit: then it and its children are ended.
+///
+/// # Errors
+/// Those of running a program.
+pub fn output(mut command: Command, limits: Limits) -> io::Result<Result<Output, Exceeded>> {
+    if limits == Limits::NONE {
+        return command.output().map(Ok);
+    }
+    let begin = Instant::now();
+    let mut child = restricted(&command, limits).spawn()?;
+    let group = Pid::from_child(&child);
+    // The group is there until its first process has been waited for.
+    let end = || {
+        let _ = kill_process_group(group, Signal::KILL);
+    };
+    let (send, receive) = channel();
+    let pipes: [Option<Box<dyn Read + Send>>; 2] =
+        [child.stdout.take().map(|pipe| Box::new(pipe) as _), child.stderr.take().map(|pipe| Box::new(pipe) as _)];
+    let mut exceeded = None;
+    let printed = std::thread::scope(|scope| {
+        let readers = pipes.map(|pipe| {
+            let send = send.clone();
+            scope.spawn(move || pipe.map_or_else(Vec::new, |pipe| read(pipe, &send)))
+        });
+        drop(send);
+        loop {
+            let rest = limits.time.map(|time| time.saturating_sub(begin.elapsed()));
+            let event = match rest {
+                Some(rest) => receive.recv_timeout(rest),
+                None => receive.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match event {
+                Ok(TooMuch) => exceeded = exceeded.or(Some(Exceeded::Output(PRINTED))),
+                Err(RecvTimeoutError::Timeout) => exceeded = exceeded.or(limits.time.map(Exceeded::Time)),
+                // Both pipes are closed.
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            end();
+            // What the processes had printed before is read all the same.
+            if receive.iter().next().is_none() {
+                break;
+            }
+        }
+        readers.map(|reader| reader.join().unwrap_or_default())
+    });
+    // Who closes its output may go on.
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if let Some(time) = limits.time
+            && begin.elapsed() >= time
+        {
+            end();
+            exceeded = exceeded.or(Some(Exceeded::Time(time)));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    let [stdout, stderr] = printed;
+    if exceeded.is_none() && !status.success() {
+        let text = String::from_utf8_lossy(&stderr);
+        if status.signal() == Some(Signal::XCPU.as_raw()) {
+            exceeded = limits.time.map(Exceeded::Time);
+        } else if status.signal() == Some(Signal::XFSZ.as_raw())
+            || OUT_OF_MEMORY.iter().any(|words| text.contains(words))
+        {
+            exceeded = limits.memory.map(Exceeded::Memory);
+        }
+    }
+    Ok(exceeded.map_or(Ok(Output { status, stdout, stderr }), Err))
+}
+
+/// A program has printed more than it may.
+struct TooMuch;
+
+fn read(mut pipe: impl Read, send: &Sender<TooMuch>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // What came before an error counts.
+    let _ = pipe.by_ref().take(PRINTED).read_to_end(&mut bytes);
+    if bytes.len() as u64 == PRINTED && pipe.read(&mut [0]).is_ok_and(|more| more > 0) {
+        let _ = send.send(TooMuch);
+        let _ = io::copy(&mut pipe, &mut io::sink());
+    }
+    bytes
+}
+
+/// The same command, begun by a shell that first tells the system what it and all that it starts may use.
+fn restricted(command: &Command, limits: Limits) -> Command {
+    let within = |resource: Resource, limit: u64| {
+        getrlimit(resource).maximum.map_or(limit, |allowed| limit.min(allowed))
+    };
+    let mut script = String::from("ulimit -c 0; ");
+    if let Some(memory) = limits.memory {
+        // A shell counts memory in KiB, and files in blocks of 512 bytes.
+        script.push_str(&format!("ulimit -v {}; ", within(Resource::As, memory) >> 10));
+        script.push_str(&format!("ulimit -f {}; ", within(Resource::Fsize, memory) >> 9));
+    }
+    // For when this process does not live to end it.
+    if let Some(time) = limits.time {
+        script.push_str(&format!("ulimit -t {}; ", within(Resource::Cpu, time.as_secs().saturating_add(1))));
+    }
+    script.push_str("exec \"$0\" \"$@\"");
+    let mut restricted = Command::new("/bin/sh");
+    restricted.arg("-c").arg(script).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => restricted.env(name, value),
+            None => restricted.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        restricted.current_dir(folder);
+    }
+    restricted.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    restricted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(script: &str, limits: Limits) -> Result<Output, Exceeded> {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        output(command, limits).unwrap()
+    }
+
+    #[test]
+    fn variables_say_limits_or_are_errors_that_say_what_is_right() {
+        let parse = Limits::parse;
+        assert_eq!(parse(None, Some("")).unwrap(), Limits::DEFAULT);
+        assert_eq!(parse(Some("none"), Some("none")).unwrap(), Limits::NONE);
+        let some = parse(Some("0.5"), Some("3GiB")).unwrap();
+        assert_eq!(some, Limits { time: Some(Duration::from_millis(500)), memory: Some(3 << 30) });
+        assert_eq!(parse(None, Some("134217728")).unwrap().memory, Some(128 << 20));
+        for bad in ["-1", "NaN", "inf", "18446744073709551615", "0", "1s"] {
+            let error = parse(Some(bad), None).unwrap_err().to_string();
+            assert!(error.contains(TIME) && error.contains(bad) && error.contains("seconds"), "{error}");
+        }
+        for bad in ["-1", "1KiB", "1.5GiB", "99999999999GiB", "18446744073709551615", "2 GB"] {
+            let error = parse(None, Some(bad)).unwrap_err().to_string();
+            assert!(error.contains(MEMORY) && error.contains(bad) && error.contains("4GiB"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_ends_by_itself_gives_what_it_printed() {
+        for limits in [Limits::NONE, Limits::DEFAULT] {
+            let done = run("echo out; echo err >&2; exit 3", limits).unwrap();
+            assert_eq!((&done.stdout[..], &done.stderr[..]), (&b"out\n"[..], &b"err\n"[..]));
+            assert_eq!(done.status.code(), Some(3));
+        }
+    }
+
+    #[test]
+    fn what_takes_too_long_is_ended_with_its_children() {
+        let time = Duration::from_millis(200);
+        let limits = Limits { time: Some(time), memory: None };
+        // A child that has the pipes, and a program that has closed them.
+        for script in ["sleep 1000 & sleep 1000; wait", "exec >&- 2>&-; sleep 1000"] {
+            assert_eq!(run(script, limits).unwrap_err(), Exceeded::Time(time), "{script}");
+        }
+    }
+
+    #[test]
+    fn what_takes_too_much_memory_or_makes_too_long_a_file_is_ended() {
+        let memory = 256 << 20;
+        let limits = Limits { time: None, memory: Some(memory) };
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        let long = format!("head -c 300M /dev/zero > {}", file.display());
+        // As LLVM says it, and with the limit that the process has.
+        let said = "[ $(ulimit -v) = 262144 ] && echo 'LLVM ERROR: out of memory' >&2; exit 1";
+        for script in [said, &long] {
+            assert_eq!(run(script, limits).unwrap_err(), Exceeded::Memory(memory), "{script}");
+        }
+    }
+
+    #[test]
+    fn what_prints_without_an_end_is_ended() {
+        assert_eq!(run("yes", Limits::DEFAULT).unwrap_err(), Exceeded::Output(PRINTED));
+        assert_eq!(run("yes >&2", Limits::DEFAULT).unwrap_err(), Exceeded::Output(PRINTED));
+    }
+}

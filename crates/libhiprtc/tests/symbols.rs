@@ -1,0 +1,23 @@
+//! What the drop-in exports: the C functions of the newest hiprtc, and nothing else.
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use hip_sys::rtc::{SYMBOLS, VERSIONS};
+use program_test::elf::{Shared, script};
+use support::HIPRTC;
+
+#[test]
+fn the_library_exports_the_functions_of_the_newest_version() {
+    let shared = Shared::read(&HIPRTC.library());
+    let newest = 1 << (VERSIONS.len() - 1);
+    let functions = SYMBOLS.iter().filter(|symbol| symbol.versions & newest != 0);
+    let expected: BTreeSet<_> = functions.map(|symbol| symbol.name.to_str().unwrap()).collect();
+    let exported: BTreeSet<_> = shared.functions.keys().map(String::as_str).collect();
+    assert_eq!(exported, expected);
+    assert!(shared.functions.values().all(String::is_empty), "AMD's has no versions");
+    assert_eq!(shared.soname, HIPRTC.soname);
+    let (listed, _) = script(&HIPRTC.version_script());
+    assert_eq!(listed.keys().map(String::as_str).collect::<Vec<_>>(), ["hiprtc*"]);
+}
