@@ -473,6 +473,8 @@ pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use test_skip::{Lack, skip};
+
     use super::*;
 
     fn entry(bytes: &[u8], inputs: &[(&str, &str)]) -> Entry {
@@ -680,8 +682,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_an_error_that_names_the_file() {
         let Ok(mut full) = File::options().write(true).open("/dev/full") else {
-            eprintln!("skipped: no /dev/full");
-            return;
+            return skip(Lack::Machine, "no /dev/full");
         };
         let error = fill(&mut full, Path::new("/cache/objects/ab/abcd"), &[0; 100_000]).unwrap_err();
         assert!(error.is_disk_full());
