@@ -68,10 +68,11 @@ impl Variable {
         self.word_of(self.from_environment())
     }
 
-    /// The path in the environment, which need not be UTF-8. None where the variable is empty.
+    /// The path in the environment, which need not be UTF-8. None where there is none.
     #[must_use]
     pub fn path(&self) -> Option<PathBuf> {
-        self.from_environment().filter(|value| !value.is_empty()).map(PathBuf::from)
+        let is_blank = |value: &OsStr| value.to_str().is_some_and(|text| text.trim().is_empty());
+        self.from_environment().filter(|value| !is_blank(value)).map(PathBuf::from)
     }
 
     fn from_environment(&self) -> Option<OsString> {
