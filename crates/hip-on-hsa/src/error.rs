@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
 
 use hip_sys::hipError_t;
 use hsa::raw::{Calls, Errors, Failure, Kind, is_success};
@@ -18,12 +19,20 @@ thread_local! {
     pub(crate) static LAST_CODE: Cell<hipError_t> = const { Cell::new(hipError_t::hipSuccess) };
 }
 
+static AFTER_CALLS: OnceLock<fn()> = OnceLock::new();
+
+/// Has a function called at the end of each call that is in a timeline.
+pub(crate) fn after_calls(function: fn()) {
+    let _ = AFTER_CALLS.set(function);
+}
+
 /// Runs an entry point: turns its result into a code, remembers the code for this thread, and keeps a panic from
 /// unwinding into C.
 ///
 /// In a [timeline], it is a slice with the name of the function that the closure is in.
 pub(crate) fn entry<F: FnOnce() -> Result>(call: F) -> hipError_t {
-    let mut span = timeline::Span::enter("hip", function_name(timeline::function_around::<F>()));
+    let mut span = timeline::is_on()
+        .then(|| timeline::Span::enter("hip", function_name(timeline::function_around::<F>())));
     let code = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => hipError_t::hipSuccess,
         Ok(Err(code)) => code,
@@ -32,8 +41,13 @@ pub(crate) fn entry<F: FnOnce() -> Result>(call: F) -> hipError_t {
             hipError_t::hipErrorUnknown
         }
     };
-    if span.is_on() && code != hipError_t::hipSuccess {
-        span.text("error", code.name().unwrap_or("unknown"));
+    if let Some(span) = &mut span {
+        if code != hipError_t::hipSuccess {
+            span.text("error", code.name().unwrap_or("unknown"));
+        }
+        if let Some(after) = AFTER_CALLS.get() {
+            after();
+        }
     }
     LAST_CODE.set(code);
     // "Not ready" is an answer rather than a failure.

@@ -1,7 +1,7 @@
 //! The timeline of a process: what its threads, queues and devices do, and when, for <https://ui.perfetto.dev>.
 //!
-//! With `FERROCM_TRACE=trace.json` in the environment, this crate and what is below it write a [timeline][page]. Nothing has to be done in
-//! the program. It can add its own:
+//! With `FERROCM_TRACE=trace.json` in the environment, this crate and what is below it write a timeline; the page about profiling in the
+//! repository says what is in it. Nothing has to be done in the program. It can add its own:
 //!
 //! ```
 //! # fn forward() {}
@@ -15,7 +15,5 @@
 //! drop(span);
 //! # Ok::<(), tracing::subscriber::SetGlobalDefaultError>(())
 //! ```
-//!
-//! [page]: https://github.com/ferrocm/ferrocm/blob/main/docs/vgpu/profiling.md#timeline
 
 pub use ::timeline::{Span, Spans, is_on};

@@ -9,6 +9,7 @@ use program_test::elf::Shared;
 use program_test::{Place, Program};
 use support::{DROP_IN, PLACE, VERSION};
 use sysroot_test::Sysroot;
+use timeline_test::Timeline;
 
 /// Two wave sizes in one fat binary.
 const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
@@ -72,6 +73,26 @@ fn every_function_of_amds_library_is_there_in_its_version() {
 fn launches_compute_and_their_errors_are_told() {
     let Some(hip) = Hip::of(SINCE_6) else { return };
     hip.runs("saxpy", &[]);
+}
+
+/// AMD's HIP writes no timeline: what is there is what the virtual GPU knows.
+#[test]
+fn a_timeline_has_the_kernels_of_amds_hip_and_its_calls_of_hsa() {
+    let Some(hip) = Hip::of(SINCE_6) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.json");
+    let program = hip.program("timeline", &[]).variable("FERROCM_TRACE", path.to_str().unwrap());
+    assert_eq!(program.succeeds("vgpu:gfx1100").error, "");
+    let timeline = Timeline::read(&path);
+    let kernels = timeline.of("kernel");
+    let named = |name: &str| kernels.iter().filter(|kernel| kernel.name.starts_with(name)).count();
+    assert_eq!((named("void scale<float>("), named("sum_up(")), (8, 1));
+    assert!(Timeline::tracks(&kernels).len() > 1);
+    for kernel in &kernels {
+        let ring = timeline.origin(kernel, "hsa").unwrap_or_else(|| panic!("no arrow to {kernel:?}"));
+        assert_eq!(ring.name, "doorbell");
+    }
+    assert!(!timeline.named("hsa::queue::create").is_empty());
 }
 
 #[test]

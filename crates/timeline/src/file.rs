@@ -44,8 +44,10 @@ impl File {
             .ok_or_else(|| format!("the file is another process's, and so is {}", other.display()))?;
         // Several copies of this crate come here; the one that began the file says so.
         if file.is_first() {
-            eprintln!(
-                "{} is another process's timeline; that of this one is {}",
+            // Standard error that is closed has no reader.
+            let _ = writeln!(
+                io::stderr(),
+                "{} is not this process's; its timeline is {}",
                 path.display(),
                 other.display()
             );

@@ -34,7 +34,7 @@ fn check(timeline: &Timeline) {
     assert_eq!((calls("hipLaunchKernel"), calls("hipMemcpyAsync"), calls("hipMemcpy")), (9, 3, 1));
     assert_eq!(
         (calls("hipStreamSynchronize"), calls("hipEventRecord"), calls("hipStreamWaitEvent")),
-        (4, 1, 1)
+        (3, 1, 1)
     );
     let transfers = timeline.of("transfer");
     let mut wanted: Vec<_> =
@@ -80,7 +80,10 @@ fn check(timeline: &Timeline) {
     let failed: Vec<_> =
         timeline.of("hip").into_iter().filter(|call| call.values["error"].is_string()).collect();
     assert_eq!(failed.len(), 1, "{failed:?}");
-    assert_eq!(failed[0].name, "hipStreamSynchronize");
+    assert_eq!(
+        (failed[0].name.as_str(), failed[0].text("error")),
+        ("hipEventQuery", "hipErrorInvalidHandle")
+    );
 }
 
 #[test]

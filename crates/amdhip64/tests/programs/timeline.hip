@@ -45,7 +45,7 @@ int main(int arguments, char**) {
     EXPECT(total == 32.0f * count);
     // Blocks of 32 by 4 scale a quarter, three times more.
     EXPECT(host[0] == 256 && host[count - 1] == 32);
-    EXPECT(hipStreamSynchronize((hipStream_t)0x1234) != hipSuccess);
+    EXPECT_CODE(hipEventQuery(nullptr), hipErrorInvalidHandle);
     if (arguments > 1) raise(SIGKILL);
     return 0;
 }

@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::object::module::Function;
 use crate::object::occupancy::active_blocks;
 use crate::queue::arguments::{Explicit, GRID_SYNC, Geometry, Grids, KernargBlock};
-use crate::runtime::Runtime;
+use crate::queue::shown;
+use crate::runtime::{Runtime, runtime};
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const INVALID_CONFIGURATION: hipError_t = hipError_t::hipErrorInvalidConfiguration;
@@ -95,6 +96,9 @@ impl Launch {
         cooperative: bool,
     ) -> Result<Self> {
         let (dispatch, blocks) = shape(&function, grid, block, dynamic_lds)?;
+        if let Some(runtime) = runtime() {
+            shown::know(runtime, function.object, &function.name);
+        }
         if cooperative {
             fits_at_once(&function, blocks, dispatch.block, dynamic_lds)?;
         }

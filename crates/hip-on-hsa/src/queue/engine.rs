@@ -25,6 +25,7 @@ use crate::queue::marker::{Marker, Point, Signal};
 use crate::queue::order;
 use crate::queue::print_buffer::PrintBuffer;
 use crate::queue::progress::{Outside, Owner, Progress, UnderWay, on_queue_error};
+use crate::queue::shown;
 use crate::runtime::Runtime;
 
 /// Packets that a queue holds; fewer if the agent says so.
@@ -268,6 +269,14 @@ impl Engine {
         Ok(())
     }
 
+    /// Has kernels be in the timeline, if they are for this crate to write.
+    #[inline]
+    fn show(&self, packets: &mut [Packet]) {
+        if shown::is_needed(self.runtime) {
+            shown::kernels(self.runtime, self.gpu, self.progress.engine, packets);
+        }
+    }
+
     /// The end of everything written so far.
     pub(crate) fn point(&self) -> Point {
         Point { engine: self.progress.engine, packets: self.packets.written() }
@@ -429,6 +438,10 @@ impl Engine {
                 ends[index..].iter().for_each(|end| self.runtime.hsa.signal_store(end.raw(), 0));
                 return Err(code);
             }
+            if shown::is_needed(self.runtime) {
+                let agents = [copy.dst_agent, copy.src_agent];
+                shown::copy(self.runtime, self.gpu, self.progress.engine, agents, copy.size, end);
+            }
             after = Some(end.raw());
         }
         self.tail_copy = Some(last.clone());
@@ -456,7 +469,9 @@ impl Engine {
             fill(front, segment);
         }
         let acquire = if self.acquire { SCOPE_SYSTEM } else { SCOPE_AGENT };
-        self.push(&[dispatch_packet(dispatch, arguments, acquire)])?;
+        let mut packets = [dispatch_packet(dispatch, arguments, acquire)];
+        self.show(&mut packets);
+        self.push(&packets)?;
         self.acquire = false;
         Ok(())
     }
@@ -475,6 +490,7 @@ impl Engine {
                 // Chunks begin in order, whatever the graph says.
                 *first = dispatch_header(acquire);
             }
+            self.show(packets);
             self.push(packets)?;
             self.acquire = false;
         }
@@ -643,6 +659,9 @@ impl Drop for Engine {
             std::mem::forget((std::mem::take(&mut self.kept), self.tail.take(), self.tail_copy.take()));
             std::mem::forget((self.hostcalls.take(), self.print_buffer.take()));
             return;
+        }
+        if shown::is_needed(self.runtime) {
+            shown::forget(self.progress.engine);
         }
         // SAFETY: the queue is gone, so that its callback cannot run any more.
         drop(unsafe { Arc::from_raw(self.callback_data) });

@@ -8,4 +8,5 @@ pub(crate) mod order;
 pub(crate) mod print_buffer;
 pub(crate) mod printf;
 pub(crate) mod progress;
+pub(crate) mod shown;
 pub(crate) mod worker;

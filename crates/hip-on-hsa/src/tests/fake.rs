@@ -82,6 +82,7 @@ struct Queue {
 
 struct FakeSignal {
     value: AtomicI64,
+    begin: AtomicU64,
     end: AtomicU64,
 }
 
@@ -189,6 +190,8 @@ unsafe extern "C" fn system_get_info(attribute: hsa_system_info_t, value: *mut c
     match attribute {
         // SAFETY: the attribute's type is u64.
         hsa_system_info_t::HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY => unsafe { put(value, 1_000_000_000u64) },
+        // SAFETY: as above.
+        hsa_system_info_t::HSA_SYSTEM_INFO_TIMESTAMP => unsafe { put(value, now()) },
         _ => S::HSA_STATUS_ERROR_INVALID_ARGUMENT,
     }
 }
@@ -496,8 +499,10 @@ unsafe extern "C" fn async_copy(
             at(done).value.store(-1, Ordering::Release);
             return;
         }
+        at(done).begin.store(now(), Ordering::Release);
         // SAFETY: the runtime keeps both places until the copy is done.
         unsafe { (dst as *mut u8).copy_from(src as *const u8, size) };
+        at(done).end.store(now(), Ordering::Release);
         at(done).value.fetch_sub(1, Ordering::AcqRel);
     });
     S::HSA_STATUS_SUCCESS
@@ -509,7 +514,11 @@ fn at(signal: hsa_signal_t) -> &'static FakeSignal {
 }
 
 fn new_signal(value: i64) -> hsa_signal_t {
-    let signal = Box::leak(Box::new(FakeSignal { value: AtomicI64::new(value), end: AtomicU64::new(0) }));
+    let signal = Box::leak(Box::new(FakeSignal {
+        value: AtomicI64::new(value),
+        begin: AtomicU64::new(0),
+        end: AtomicU64::new(0),
+    }));
     hsa_signal_t { handle: &raw const *signal as u64 }
 }
 
@@ -564,9 +573,16 @@ unsafe extern "C" fn dispatch_time(
     signal: hsa_signal_t,
     time: *mut hsa_amd_profiling_dispatch_time_t,
 ) -> S {
-    let end = at(signal).end.load(Ordering::Acquire);
+    let [start, end] = [&at(signal).begin, &at(signal).end].map(|time| time.load(Ordering::Acquire));
     // SAFETY: the runtime passes a valid place.
-    unsafe { *time = hsa_amd_profiling_dispatch_time_t { start: end, end } };
+    unsafe { *time = hsa_amd_profiling_dispatch_time_t { start, end } };
+    S::HSA_STATUS_SUCCESS
+}
+
+unsafe extern "C" fn copy_time(signal: hsa_signal_t, time: *mut hsa_amd_profiling_async_copy_time_t) -> S {
+    let [start, end] = [&at(signal).begin, &at(signal).end].map(|time| time.load(Ordering::Acquire));
+    // SAFETY: the runtime passes a valid place.
+    unsafe { *time = hsa_amd_profiling_async_copy_time_t { start, end } };
     S::HSA_STATUS_SUCCESS
 }
 
@@ -715,6 +731,7 @@ fn serve(queue: &'static Queue) {
             ordered || header.load(Ordering::Acquire) & 0xff == 2,
             "every packet but a graph's kernels has the barrier bit"
         );
+        let begin = now();
         // SAFETY: the packet has been published; its type says what it is.
         let done = unsafe {
             match header.load(Ordering::Acquire) & 0xff {
@@ -725,6 +742,7 @@ fn serve(queue: &'static Queue) {
         };
         let Some(completion) = done else { return };
         if completion.handle != 0 && !LOSE_SIGNALS.load(Ordering::Acquire) {
+            at(completion).begin.store(begin, Ordering::Release);
             at(completion).end.store(now(), Ordering::Release);
             at(completion).value.fetch_sub(1, Ordering::AcqRel);
         }
@@ -1021,6 +1039,7 @@ pub(super) fn table() -> &'static Table {
             .hsa_signal_store_screlease(signal_store)
             .hsa_signal_wait_scacquire(signal_wait)
             .hsa_amd_profiling_get_dispatch_time(dispatch_time)
+            .hsa_amd_profiling_get_async_copy_time(copy_time)
             .hsa_amd_profiling_set_profiler_enabled(set_profiler)
             .hsa_queue_create(queue_create)
             .hsa_queue_destroy(queue_destroy)

@@ -21,6 +21,7 @@ mod refusals;
 mod stream_values;
 mod streams;
 mod stubs;
+mod timelines;
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;

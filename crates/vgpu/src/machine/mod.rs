@@ -214,7 +214,7 @@ impl Machine {
     }
 
     /// Ends dispatches that run longer, from now on; none lets them run for ever. The environment variable
-    /// `FERROCM_VGPU_TIMEOUT` (seconds, or with `ms`) sets the value the process starts with.
+    /// `FERROCM_VGPU_TIMEOUT` (`30`, `1.5s`, `500ms`) sets the value the process starts with.
     pub fn set_timeout(&self, limit: Option<Duration>) {
         *self.shared.timeout.write().unwrap_or_else(PoisonError::into_inner) = limit;
     }

@@ -1,0 +1,256 @@
+//! Kernels and copies in the timeline, over an HSA that does not write them there itself.
+//!
+//! A kernel then has a completion signal of its own, as copies always have. When it has completed, HSA knows when it ran. That is asked at
+//! the end of each call of HIP, so that what a call has waited for is in the timeline when it returns.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ffi::{CStr, c_char};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use hsa::raw::Packet;
+use hsa_sys::*;
+use timeline::{Layer, Slice, Track, Value};
+
+use crate::error;
+use crate::gpu::Gpu;
+use crate::queue::marker::Signal;
+use crate::runtime::{Runtime, runtime};
+
+/// How the build version of an HSA begins that writes what its queues do.
+const WRITES_ITSELF: &str = "ferrocm virtual GPU";
+/// Tracks of a queue: kernels of a graph may run beside each other.
+const LANES: usize = 16;
+/// The word of a packet where the completion signal is.
+const COMPLETION: usize = 14;
+
+/// Whether this crate has to write what queues do.
+#[inline]
+pub(crate) fn is_needed(runtime: &Runtime) -> bool {
+    timeline::is_on() && is_left_to_us(runtime)
+}
+
+#[cold]
+fn is_left_to_us(runtime: &Runtime) -> bool {
+    static LEFT: OnceLock<bool> = OnceLock::new();
+    *LEFT.get_or_init(|| {
+        error::after_calls(write_finished);
+        let mut version: *const c_char = std::ptr::null();
+        let attribute = hsa_system_info_t::HSA_AMD_SYSTEM_INFO_BUILD_VERSION;
+        // SAFETY: the attribute is a pointer to a string, for which there is room.
+        let status = unsafe { (runtime.hsa.table.hsa_system_get_info)(attribute, (&raw mut version).cast()) };
+        let is_known = status == hsa_status_t::HSA_STATUS_SUCCESS && !version.is_null();
+        // SAFETY: the string that HSA gives is static.
+        if is_known && unsafe { CStr::from_ptr(version) }.to_bytes().starts_with(WRITES_ITSELF.as_bytes()) {
+            return false;
+        }
+        // SAFETY: the call takes a number. Where copies have no times, they are missing.
+        let _ = unsafe { (runtime.hsa.table.hsa_amd_profiling_async_copy_enable)(true) };
+        true
+    })
+}
+
+/// What was enqueued.
+enum What {
+    Kernel { object: u64, grid: [u32; 3], block: [u32; 3], lds: u32 },
+    Copy { bytes: usize, name: &'static str },
+}
+
+struct Pending {
+    what: What,
+    agent: hsa_agent_t,
+    /// Less than 1 when it has ended, negative when it has failed.
+    signal: Arc<Signal>,
+    /// The thread that has enqueued it, and when.
+    from: (Track, u64),
+}
+
+/// A queue's part of the timeline.
+struct Queue {
+    device: u32,
+    device_name: String,
+    pending: VecDeque<Pending>,
+    /// When the last kernel of each track has ended, and the last copy.
+    ends: [u64; LANES + 1],
+}
+
+static QUEUES: Mutex<BTreeMap<u64, Queue>> = Mutex::new(BTreeMap::new());
+/// The names of kernels, by their objects.
+static NAMES: Mutex<Option<HashMap<u64, String>>> = Mutex::new(None);
+
+fn queues() -> MutexGuard<'static, BTreeMap<u64, Queue>> {
+    QUEUES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Remembers what a kernel is called.
+pub(crate) fn know(runtime: &Runtime, object: u64, name: &CStr) {
+    if is_needed(runtime) {
+        let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = || gpu_report::demangle(&name.to_string_lossy());
+        names.get_or_insert_default().entry(object).or_insert_with(name);
+    }
+}
+
+/// Has the kernels among some packets complete signals, and remembers them. They are to be written to the queue of that number at once.
+pub(crate) fn kernels(runtime: &Runtime, gpu: &Gpu, queue: u64, packets: &mut [Packet]) {
+    let from = (Track::host(), timeline::now());
+    let is_kernel =
+        |packet: &&mut Packet| packet[0] & 0xff == hsa_packet_type_t::HSA_PACKET_TYPE_KERNEL_DISPATCH.0;
+    for packet in packets.iter_mut().filter(is_kernel) {
+        // Without a signal, it is missing in the timeline.
+        let Ok(signal) = Signal::new(runtime, 1).map(Arc::new) else { continue };
+        let handle = signal.raw().handle;
+        (packet[COMPLETION], packet[COMPLETION + 1]) = (handle as u32, (handle >> 32) as u32);
+        let what = What::Kernel {
+            object: u64::from(packet[8]) | u64::from(packet[9]) << 32,
+            grid: [packet[3], packet[4], packet[5]],
+            block: [packet[1] & 0xffff, packet[1] >> 16, packet[2] & 0xffff],
+            lds: packet[7],
+        };
+        remember(gpu, queue, Pending { what, agent: gpu.agent, signal, from });
+    }
+}
+
+/// Remembers a copy that the engines have been asked for.
+pub(crate) fn copy(
+    runtime: &Runtime,
+    gpu: &Gpu,
+    queue: u64,
+    [dst, src]: [hsa_agent_t; 2],
+    bytes: usize,
+    signal: &Arc<Signal>,
+) {
+    let is_host = |agent: hsa_agent_t| agent.handle == runtime.cpu.handle;
+    let name = match (is_host(dst), is_host(src)) {
+        (false, false) => "copy device to device",
+        (false, true) => "copy host to device",
+        (true, _) => "copy device to host",
+    };
+    let from = (Track::host(), timeline::now());
+    let what = What::Copy { bytes, name };
+    remember(gpu, queue, Pending { what, agent: gpu.agent, signal: signal.clone(), from });
+}
+
+fn remember(gpu: &Gpu, queue: u64, pending: Pending) {
+    let new = || Queue {
+        device: gpu.ordinal as u32,
+        device_name: format!("GPU {} ({})", gpu.ordinal, gpu.info.name),
+        pending: VecDeque::new(),
+        ends: [0; LANES + 1],
+    };
+    queues().entry(queue).or_insert_with(new).pending.push_back(pending);
+}
+
+/// Forgets a queue that is gone: nothing completes its signals any more.
+pub(crate) fn forget(queue: u64) {
+    write_finished();
+    drop(queues().remove(&queue));
+}
+
+/// Writes what has ended.
+fn write_finished() {
+    let Some(runtime) = runtime() else { return };
+    for (number, queue) in queues().iter_mut() {
+        let has_ended = |pending: &Pending| runtime.hsa.signal_load(pending.signal.raw()) < 1;
+        while queue.pending.front().is_some_and(has_ended) {
+            if let Some(pending) = queue.pending.pop_front() {
+                queue.write(runtime, *number, &pending);
+            }
+        }
+    }
+}
+
+impl Queue {
+    fn write(&mut self, runtime: &Runtime, number: u64, pending: &Pending) {
+        let Some((start, end)) = pending.times(runtime) else { return };
+        let (category, lane) = match pending.what {
+            What::Copy { .. } => ("copy", LANES),
+            // Kernels of one track must not overlap. More beside each other than there are tracks are none of them.
+            What::Kernel { .. } => match self.ends[..LANES].iter().position(|last| *last <= start) {
+                Some(lane) => ("kernel", lane),
+                None => return,
+            },
+        };
+        let start = start.max(self.ends[lane]);
+        let end = end.max(start);
+        self.ends[lane] = end;
+        let track = Track::of_device(
+            Layer::HipOnHsa,
+            self.device,
+            || self.device_name.clone(),
+            (number * (LANES as u64 + 1) + lane as u64) as u32,
+            || match lane {
+                0 => format!("queue {number}"),
+                LANES => format!("queue {number}, copies"),
+                lane => format!("queue {number}, beside ({lane})"),
+            },
+        );
+        match &pending.what {
+            What::Kernel { object, grid, block, lds } => {
+                let names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+                let name =
+                    names.as_ref().and_then(|names| names.get(object)).map_or("unknown kernel", |name| name);
+                let size = |sizes: [u32; 3]| sizes.map(|size| size.to_string()).join("x");
+                let groups = std::array::from_fn(|axis| grid[axis].div_ceil(block[axis].max(1)));
+                let (groups, block, grid) = (size(groups), size(*block), size(*grid));
+                let values = [
+                    ("workgroups", Value::Text(&groups)),
+                    ("workgroup size", Value::Text(&block)),
+                    ("work-items", Value::Text(&grid)),
+                    ("LDS bytes", Value::Number((*lds).into())),
+                ];
+                timeline::slice(&Slice { track, category, name, start, end, values: &values });
+            }
+            What::Copy { bytes, name } => {
+                // Bytes in a nanosecond are GB in a second.
+                let speed = *bytes as f64 / (end - start) as f64;
+                let values = [("bytes", Value::Number(*bytes as u64)), ("GB/s", Value::Real(speed))];
+                timeline::slice(&Slice { track, category, name, start, end, values: &values });
+            }
+        }
+        static ARROWS: AtomicU64 = AtomicU64::new(0);
+        let arrow = 1 << 51 | ARROWS.fetch_add(1, Ordering::Relaxed);
+        let (host, time) = pending.from;
+        timeline::flow(arrow, (host, time.min(start)), (track, start + (end - start).min(1000) / 2));
+    }
+}
+
+impl Pending {
+    /// When it ran, on the timeline's clock; none where HSA does not know.
+    fn times(&self, runtime: &Runtime) -> Option<(u64, u64)> {
+        let hsa = runtime.hsa;
+        let (start, end) = match self.what {
+            What::Kernel { .. } => hsa.packet_time(self.agent, self.signal.raw())?,
+            What::Copy { .. } => {
+                let mut time = hsa_amd_profiling_async_copy_time_t::default();
+                // SAFETY: the signal lives; the out pointer is valid.
+                let status = unsafe {
+                    (hsa.table.hsa_amd_profiling_get_async_copy_time)(self.signal.raw(), &mut time)
+                };
+                let is_known = status == hsa_status_t::HSA_STATUS_SUCCESS && time.end != 0;
+                is_known.then_some((time.start, time.end))?
+            }
+        };
+        let [start, end] = [start, end].map(|ticks| nanoseconds(runtime, ticks));
+        Some((start, end))
+    }
+}
+
+/// A time of HSA's clock on the timeline's. The clocks are compared once: both go on evenly.
+fn nanoseconds(runtime: &Runtime, ticks: u64) -> u64 {
+    static AHEAD: OnceLock<i128> = OnceLock::new();
+    let plain = |ticks: u64| i128::from(ticks) * 1_000_000_000 / i128::from(runtime.frequency);
+    let ahead = AHEAD.get_or_init(|| {
+        let mut ticks = 0u64;
+        // SAFETY: the attribute's type is u64.
+        let status = unsafe {
+            let attribute = hsa_system_info_t::HSA_SYSTEM_INFO_TIMESTAMP;
+            (runtime.hsa.table.hsa_system_get_info)(attribute, (&raw mut ticks).cast())
+        };
+        match status {
+            hsa_status_t::HSA_STATUS_SUCCESS => i128::from(timeline::now()) - plain(ticks),
+            _ => 0,
+        }
+    });
+    u64::try_from(plain(ticks) + ahead).unwrap_or(0)
+}
