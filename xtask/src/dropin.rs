@@ -148,6 +148,16 @@ pub(crate) fn hip_and_hsa() -> Result<[PathBuf; 2]> {
     Ok([folder, built.link_virtual()?])
 }
 
+/// Builds HIP and its run-time compiler as the tests have them; returns their folders.
+pub(crate) fn hip_and_hiprtc() -> Result<[PathBuf; 2]> {
+    let built = Built::for_tests()?;
+    let folders = [HIP, HIPRTC].map(|library| (library, folder_of(false).join(library.folder)));
+    for (library, folder) in &folders {
+        built.link(library, folder)?;
+    }
+    Ok(folders.map(|(_, folder)| folder))
+}
+
 /// What a program on AMD's libraries loads before them.
 #[derive(Debug, Clone)]
 pub(crate) struct First {
@@ -187,11 +197,8 @@ impl Own {
     /// Who a program's HIP is, and which other libraries are this project's.
     pub(crate) fn name(self) -> String {
         let mut name = if self.hip { "hip-on-hsa" } else { "AMD's" }.to_owned();
-        let others = [
-            (self.blas, "blas-on-kernels"),
-            (self.rccl, "rccl-on-hip"),
-            (self.hiprtc, "hiprtc-on-clang"),
-        ];
+        let others =
+            [(self.blas, "blas-on-kernels"), (self.rccl, "rccl-on-hip"), (self.hiprtc, "hiprtc-on-clang")];
         for (_, other) in others.iter().filter(|(own, _)| *own) {
             name.push_str(", ");
             name.push_str(other);
@@ -205,8 +212,7 @@ pub(crate) fn before_amds(release: bool, own: Own) -> Result<First> {
     let built = Built::new(release)?;
     let mut folders = vec![built.link_virtual()?];
     let driver = folders[0].join(DRIVER.soname);
-    let libraries =
-        [(HIP, own.hip), (ROCBLAS, own.blas), (RCCL, own.rccl), (HIPRTC, own.hiprtc)];
+    let libraries = [(HIP, own.hip), (ROCBLAS, own.blas), (RCCL, own.rccl), (HIPRTC, own.hiprtc)];
     for (library, _) in libraries.into_iter().filter(|(_, wanted)| *wanted) {
         let folder = folder_of(release).join(library.folder);
         built.link(&library, &folder)?;

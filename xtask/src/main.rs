@@ -12,6 +12,7 @@ mod dependencies;
 mod doctor;
 mod dropin;
 mod engines;
+mod hip_python;
 mod hipify;
 mod images;
 mod miri;
@@ -76,6 +77,10 @@ enum Task {
     /// Builds libamdhip64.so.7, HIP for C++ programs over AMD's HSA runtime or virtual GPUs, librocblas.so.5, rocBLAS on this project's
     /// kernels, librccl.so.1, RCCL between GPUs of one host, libhiprtc.so.7, the run-time compiler, and libhsa-runtime64.so.1, virtual GPUs for AMD's own HIP
     Dropin(DropinArguments),
+    /// Runs the examples of AMD's hip-python on this project's HIP and run-time compiler
+    ///
+    /// The package is installed below the target folder. Those that need other libraries are left out, and named.
+    HipPython(hip_python::Options),
     /// Runs a program on AMD's own ROCm libraries, over virtual GPUs: `cargo xtask rocm --with rocminfo -- rocminfo`
     ///
     /// The libraries of the release and all that they need are fetched from Debian into the target folder, once; this machine's own
@@ -309,11 +314,10 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
         Task::Doctor => doctor::doctor(),
         Task::BuildKernels(arguments) => return build_kernels::run(&arguments.into()),
         Task::Demo(options) => demo::demo(&options),
-        Task::Test(TestArguments { suites, target, own_hip, own_blas, own_rccl, own_hiprtc, filter, .. })
-            if !suites.is_empty() =>
-        {
-            let own =
-                dropin::Own { hip: own_hip, blas: own_blas, rccl: own_rccl, hiprtc: own_hiprtc };
+        Task::Test(TestArguments {
+            suites, target, own_hip, own_blas, own_rccl, own_hiprtc, filter, ..
+        }) if !suites.is_empty() => {
+            let own = dropin::Own { hip: own_hip, blas: own_blas, rccl: own_rccl, hiprtc: own_hiprtc };
             suites::suites(&suites::Options { names: suites, targets: target, own, filter, folder: None })
         }
         Task::Test(TestArguments {
@@ -353,6 +357,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             rocblas_kernels: rocm::kernels::releases(&rocblas_kernels)?,
         }),
         Task::Dropin(DropinArguments { out, release }) => dropin::dropin(&dropin::Options { out, release }),
+        Task::HipPython(options) => hip_python::run(&options),
         Task::Rocm(options) => return rocm_run::run(&options),
         Task::Patch(options) => patch::patch(&options),
         Task::Package(options) => package::package(&options),

@@ -44,14 +44,12 @@ pub struct Extensions {
     pub set_limits: Option<unsafe extern "C" fn(hiprtcProgram, u64, u64) -> hiprtcResult>,
     /// Copies a text that says which of the machine's files the last compilation of a program depends on into a buffer, as
     /// `compiler_identity` does; of no length where that is not known. For caches of what was compiled.
-    pub dependencies:
-        Option<unsafe extern "C" fn(hiprtcProgram, *mut std::ffi::c_char, usize) -> usize>,
+    pub dependencies: Option<unsafe extern "C" fn(hiprtcProgram, *mut std::ffi::c_char, usize) -> usize>,
 }
 
 impl Extensions {
     /// None of them.
-    pub const NONE: Extensions =
-        Extensions { compiler_identity: None, set_limits: None, dependencies: None };
+    pub const NONE: Extensions = Extensions { compiler_identity: None, set_limits: None, dependencies: None };
 }
 
 sys_load::table_api! {

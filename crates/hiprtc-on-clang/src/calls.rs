@@ -297,7 +297,7 @@ pub(crate) unsafe extern "C" fn hiprtcLinkAddFile(
         let path = OsString::from_vec(owned(unsafe { text(path)? }));
         with_link(link, |link| {
             let bytes = std::fs::read(&path).map_err(|error| {
-                tracing::error!("{}: {error}", path.display());
+                link.tell(&format!("error: {}: {error}\n", path.display()));
                 hiprtcResult::HIPRTC_ERROR_PROGRAM_CREATION_FAILURE
             })?;
             link.add(kind, bytes)
@@ -411,11 +411,7 @@ pub(crate) unsafe extern "C" fn set_limits(
 }
 
 /// The extension `dependencies`.
-pub(crate) unsafe extern "C" fn dependencies(
-    program: hiprtcProgram,
-    out: *mut c_char,
-    size: usize,
-) -> usize {
+pub(crate) unsafe extern "C" fn dependencies(program: hiprtcProgram, out: *mut c_char, size: usize) -> usize {
     let mut length = 0;
     let _ = entry(|| {
         with(program, |program| {

@@ -5,7 +5,8 @@
 //! virtual GPU, and for real ones.
 //!
 //! Programs, headers, options, logs, code, bitcode (`-fgpu-rdc`), name expressions and linking (`hiprtcLink*`) are there. What can be
-//! linked is LLVM bitcode and bundles of it, of files and of memory; archives of bundles and SPIR-V are `HIPRTC_ERROR_INVALID_INPUT`.
+//! linked is LLVM bitcode, IR as text and bundles of either, of files and of memory; archives of bundles and SPIR-V are
+//! `HIPRTC_ERROR_INVALID_INPUT`.
 //!
 //! # What differs from AMD's hiprtc
 //! * Code objects tell the name, type and access of each kernel's arguments, as [`kernel_build::facts`] describes, and

@@ -16,7 +16,7 @@ const INVALID_INPUT: hiprtcResult = hiprtcResult::HIPRTC_ERROR_INVALID_INPUT;
 /// A `hiprtcLinkState`.
 #[derive(Debug, Default)]
 pub(crate) struct Link {
-    /// Modules of bitcode, and bundles of such.
+    /// Modules of bitcode or IR as text, and bundles of such.
     inputs: Vec<Vec<u8>>,
     /// Options of LLVM's (`HIPRTC_JIT_IR_TO_ISA_OPT_EXT`).
     llvm_options: Vec<OsString>,
@@ -52,9 +52,11 @@ impl Link {
     /// Each value is what hiprtc says of its option, and buffers for messages live as long as the state.
     pub(crate) unsafe fn new(options: &[(hipJitOption, *mut c_void)]) -> Result<Self> {
         let mut link = Self::default();
-        let value = |wanted: u32| options.iter().find(|(option, _)| option.0 == wanted).map(|(_, value)| *value);
+        let value =
+            |wanted: u32| options.iter().find(|(option, _)| option.0 == wanted).map(|(_, value)| *value);
         if let Some(start) = value(hipJitOption::hipJitOptionErrorLogBuffer.0) {
-            let size = value(hipJitOption::hipJitOptionErrorLogBufferSizeBytes.0).unwrap_or(std::ptr::null_mut());
+            let size =
+                value(hipJitOption::hipJitOptionErrorLogBufferSizeBytes.0).unwrap_or(std::ptr::null_mut());
             // The size is the value itself.
             link.error_log = Buffer { start: start.cast(), size: size.addr() };
         }
@@ -79,17 +81,21 @@ impl Link {
         Ok(link)
     }
 
-    /// Adds bitcode, or a bundle of it.
-    pub(crate) fn add(&mut self, kind: hipJitInputType, bytes: Vec<u8>) -> Result {
-        let is_bitcode = |bytes: &[u8]| bytes.starts_with(b"BC\xc0\xde");
+    /// Adds bitcode, or IR as text, which AMD's takes for it; or a bundle of such.
+    pub(crate) fn add(&mut self, kind: hipJitInputType, mut bytes: Vec<u8>) -> Result {
+        // A text of C's may have its end with it.
+        if !is_bitcode(&bytes) && !bundle::is_bundle(&bytes) {
+            bytes.truncate(bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len()));
+        }
+        let is_module = is_bitcode(&bytes) || (!bytes.is_empty() && std::str::from_utf8(&bytes).is_ok());
         let is_good = match kind {
-            hipJitInputType::hipJitInputLLVMBitcode => is_bitcode(&bytes),
-            hipJitInputType::hipJitInputLLVMBundledBitcode => bundle::is_bundle(&bytes) || is_bitcode(&bytes),
+            hipJitInputType::hipJitInputLLVMBitcode => is_module,
+            hipJitInputType::hipJitInputLLVMBundledBitcode => is_module || bundle::is_bundle(&bytes),
             _ => false,
         };
         if !is_good {
             self.tell(&format!(
-                "error: an input of type {kind:?} is no LLVM bitcode, and no bundle of it, which is what can be linked"
+                "error: an input of type {kind:?} is no bitcode of LLVM's and no bundle of it, which is what can be linked"
             ));
             return Err(INVALID_INPUT);
         }
@@ -122,26 +128,30 @@ impl Link {
         for (index, input) in self.inputs.iter().enumerate() {
             let bitcode = match (bundle::is_bundle(input), current) {
                 (false, _) => input.into(),
-                (true, Some(target)) => bundle::code_for(input, target).map_err(|error| failed(log, &error))?,
+                (true, Some(target)) => {
+                    bundle::code_for(input, target).map_err(|error| failed(log, &error))?
+                }
                 (true, None) => {
-                    return Err(failed(log, &"a bundle of bitcode needs a current device, and there is none"));
+                    return Err(failed(
+                        log,
+                        &"a bundle of bitcode needs a current device, and there is none",
+                    ));
                 }
             };
-            let module = work.join(format!("{index}.bc"));
+            let module = work.join(format!("{index}.{}", if is_bitcode(&bitcode) { "bc" } else { "ll" }));
             std::fs::write(&module, bitcode).map_err(|error| failed(log, &error))?;
             modules.push(module);
         }
-        let mut target: Option<Machine> = None;
-        for module in &modules {
-            let found = Machine::of(compiler, work, module, log)?;
-            match &target {
-                Some(target) if *target != found => {
-                    return Err(failed(log, &format!("code for {} and for {}", target.cpu, found.cpu)));
-                }
-                _ => target = Some(found),
+        let mut machine = Machine::default();
+        for module in &mut modules {
+            machine.join(Machine::of(compiler, work, module, log)?).map_err(|error| failed(log, &error))?;
+            if module.extension().is_some_and(|extension| extension == "ll") {
+                *module = assembled(compiler, work, module, log)?;
             }
         }
-        let Some(Machine { cpu, features }) = target else { return Err(LINKING) };
+        let Machine { cpu: Some(cpu), features } = machine else {
+            return Err(failed(log, &"no function says for which target it is"));
+        };
         let output = work.join("linked");
         let mut command = compiler.toolchain.linker_command();
         command.current_dir(work).env("TMPDIR", work);
@@ -160,7 +170,7 @@ impl Link {
     }
 
     /// Writes into the caller's buffer for errors, as far as it has room.
-    fn tell(&mut self, text: &str) {
+    pub(crate) fn tell(&mut self, text: &str) {
         if text.is_empty() || self.error_log.start.is_null() || self.error_log.size == 0 {
             return;
         }
@@ -173,35 +183,70 @@ impl Link {
     }
 }
 
-/// What a module is compiled for.
-#[derive(Debug, PartialEq, Eq)]
+fn is_bitcode(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"BC\xc0\xde")
+}
+
+/// Makes bitcode of IR as text.
+fn assembled(compiler: &Compiler, work: &Path, module: &Path, log: &mut String) -> Result<PathBuf> {
+    let bitcode = module.with_extension("bc");
+    let mut command = compiler.toolchain.ir_command();
+    command.current_dir(work).env("TMPDIR", work);
+    command.args(["-c", "-emit-llvm", "-Xclang", "-disable-llvm-passes", "-o"]).arg(&bitcode).arg(module);
+    run(compiler, command, log)?;
+    Ok(bitcode)
+}
+
+/// What modules are compiled for.
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Machine {
-    cpu: String,
+    cpu: Option<String>,
     /// Those that are part of a target id: `+xnack`.
     features: Vec<String>,
 }
 
 impl Machine {
-    /// What its functions say.
+    /// What the functions of a module say.
     fn of(compiler: &Compiler, work: &Path, module: &Path, log: &mut String) -> Result<Self> {
-        let text: PathBuf = module.with_extension("ll");
+        let text = module.with_extension("txt");
         let mut command = compiler.toolchain.ir_command();
         command.current_dir(work).env("TMPDIR", work);
         command.args(["-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes", "-o"]).arg(&text).arg(module);
         run(compiler, command, log)?;
         let text = std::fs::read(&text).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
+        Ok(Self::in_text(&String::from_utf8_lossy(&text)))
+    }
+
+    fn in_text(text: &str) -> Self {
         let attribute = |name: &str| {
             let start = text.find(&format!("\"{name}\"=\""))? + name.len() + 4;
             text[start..].split('"').next()
         };
-        let Some(cpu) = attribute("target-cpu").filter(|cpu| cpu.starts_with("gfx")) else {
-            log.push_str("error: bitcode that says no target\n");
-            return Err(INVALID_INPUT);
-        };
+        let cpu = attribute("target-cpu").filter(|cpu| cpu.starts_with("gfx"));
         let features = attribute("target-features").unwrap_or_default().split(',');
         let features = features.filter(|feature| matches!(feature.get(1..), Some("xnack" | "sramecc")));
-        Ok(Self { cpu: cpu.to_owned(), features: features.map(str::to_owned).collect() })
+        Self { cpu: cpu.map(str::to_owned), features: features.map(str::to_owned).collect() }
+    }
+
+    /// Adds what another module is compiled for, which has to be the same as far as both say it.
+    fn join(&mut self, other: Self) -> Result<(), String> {
+        match (&self.cpu, other.cpu) {
+            (Some(cpu), Some(other)) if *cpu != other => {
+                return Err(format!("code for {cpu} and for {other}"));
+            }
+            (None, cpu) => self.cpu = cpu,
+            _ => {}
+        }
+        for feature in other.features {
+            match self.features.iter().find(|known| known[1..] == feature[1..]) {
+                Some(known) if *known != feature => {
+                    return Err(format!("code with {known} and with {feature}"));
+                }
+                Some(_) => {}
+                None => self.features.push(feature),
+            }
+        }
+        Ok(())
     }
 }
 

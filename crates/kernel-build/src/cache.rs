@@ -209,12 +209,14 @@ impl Cache {
             private::make_folder(folder).map_err(|e| Error::io("make the cache folder", folder, e))?;
         }
         let tmp = root.join("tmp");
-        let probe = tempfile::tempfile_in(&tmp).map_err(|e| Error::io("write to the cache folder", &tmp, e))?;
+        let probe =
+            tempfile::tempfile_in(&tmp).map_err(|e| Error::io("write to the cache folder", &tmp, e))?;
         let owner = Owner::of_new(&probe).map_err(|e| Error::io("write to the cache folder", &tmp, e))?;
         // A link that leads to the folder is the user's, one inside of it is not ours.
         owner.check(&root, &fs::metadata(&root).map_err(|e| Error::io("look at", &root, e))?)?;
         for folder in &folders {
-            owner.check(folder, &fs::symlink_metadata(folder).map_err(|e| Error::io("look at", folder, e))?)?;
+            owner
+                .check(folder, &fs::symlink_metadata(folder).map_err(|e| Error::io("look at", folder, e))?)?;
         }
         let cache = Self { root, owner, _temporary: None };
         cache.remove_stale();
@@ -578,7 +580,10 @@ mod tests {
             let error = Cache::open(folder.path()).unwrap_err();
             assert!(matches!(error, Error::NotPrivate { .. }), "{error}");
             let text = error.to_string();
-            assert!(text.contains("0777") && text.contains("chmod") && text.contains("FERROCM_CACHE"), "{text}");
+            assert!(
+                text.contains("0777") && text.contains("chmod") && text.contains("FERROCM_CACHE"),
+                "{text}"
+            );
             set(&path, 0o755);
         }
         Cache::open(folder.path()).unwrap();

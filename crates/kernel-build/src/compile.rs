@@ -13,8 +13,8 @@ use crate::cuda::{self, Dialect};
 use crate::discover::Source;
 use crate::facts::{self, Compilation, Ran};
 use crate::inputs::{Inputs, headers_of, headers_of_all, part};
-use crate::overlay::Rewritten;
 use crate::limits::Limits;
+use crate::overlay::Rewritten;
 use crate::prefix::{Prefix, Prefixes};
 use crate::reads::Reads;
 use crate::toolchain::Toolchain;
@@ -379,7 +379,9 @@ impl<'a> Context<'a> {
     /// What a compilation has read and looked for, but for what the key tells: its source, and CUDA's headers. Nothing if that is not
     /// known, or if a file is newer than the build.
     pub(crate) fn inputs_of(&self, reads: &Reads, work: &Path, source: &Path) -> Option<Dependencies> {
-        reads.since(self.inputs.begin).dependencies(&[work, &self.cuda_headers, source], |path| self.hash(path))
+        reads
+            .since(self.inputs.begin)
+            .dependencies(&[work, &self.cuda_headers, source], |path| self.hash(path))
     }
 }
 

@@ -120,7 +120,7 @@ pub use builder::{Builder, Event};
 pub use diagnostics::{Diagnostic, Place, Severity};
 pub use error::{CompileFailure, Error};
 pub use glob::Glob;
-pub use reads::Reads;
 pub use nvidia::{CudaArch, DEFAULT_CUDA_ARCHS, Nvcc, Nvidia, ParseArchError};
+pub use reads::Reads;
 pub use targets::{DEFAULT_TARGETS, Target, targets_from_env};
 pub use translate::Translate;

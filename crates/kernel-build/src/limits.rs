@@ -115,9 +115,9 @@ impl fmt::Display for Exceeded {
 
 /// How much a compiler with limits may print, bytes.
 const PRINTED: u64 = 32 << 20;
-/// What compilers and linkers print that get no more memory, or may not make a file longer.
-const OUT_OF_MEMORY: [&str; 4] =
-    ["out of memory", "bad_alloc", "Cannot allocate memory", "File too large"];
+/// What compilers, linkers and shells print that get no more memory, or may not make a file longer.
+const OUT_OF_MEMORY: [&str; 5] =
+    ["out of memory", "bad_alloc", "Cannot allocate memory", "File too large", "File size limit exceeded"];
 
 /// Runs a program and waits for its end, or for a limit: then it and its children are ended.
 ///
@@ -135,8 +135,10 @@ pub fn output(mut command: Command, limits: Limits) -> io::Result<Result<Output,
         let _ = kill_process_group(group, Signal::KILL);
     };
     let (send, receive) = channel();
-    let pipes: [Option<Box<dyn Read + Send>>; 2] =
-        [child.stdout.take().map(|pipe| Box::new(pipe) as _), child.stderr.take().map(|pipe| Box::new(pipe) as _)];
+    let pipes: [Option<Box<dyn Read + Send>>; 2] = [
+        child.stdout.take().map(|pipe| Box::new(pipe) as _),
+        child.stderr.take().map(|pipe| Box::new(pipe) as _),
+    ];
     let mut exceeded = None;
     let printed = std::thread::scope(|scope| {
         let readers = pipes.map(|pipe| {

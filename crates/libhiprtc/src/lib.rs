@@ -57,11 +57,11 @@ fn current_target() -> Option<TargetId> {
         return None;
     }
     // SAFETY: the structure holds numbers and texts, for which zeros are values.
-    let mut properties: hip_sys::hipDeviceProp_t = unsafe { std::mem::zeroed() };
+    let mut properties: hip_sys::hipDeviceProp_tR0600 = unsafe { std::mem::zeroed() };
     // SAFETY: the result is a place to write to.
-    let status = unsafe { (hip.hipGetDeviceProperties)(&raw mut properties, device) };
+    let status = unsafe { (hip.hipGetDevicePropertiesR0600)(&raw mut properties, device) };
     if status != hip_sys::hipError_t::hipSuccess {
-        tracing::warn!("no current device: hipGetDeviceProperties returned {status:?}");
+        tracing::warn!("no current device: hipGetDevicePropertiesR0600 returned {status:?}");
         return None;
     }
     // SAFETY: HIP has written a text that ends in NUL, or left the zeros.

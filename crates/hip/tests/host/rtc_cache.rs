@@ -83,9 +83,7 @@ fn a_file_that_changes_or_appears_makes_another_result() {
     write(1, 100);
     let programs = [
         format!("/**/ %:include \"{name}\"\n{kernel}"),
-        format!(
-            "#if __has_include(\"{asked}\")\n#define VALUE 2\n#else\n#define VALUE 1\n#endif\n{kernel}"
-        ),
+        format!("#if __has_include(\"{asked}\")\n#define VALUE 2\n#else\n#define VALUE 1\n#endif\n{kernel}"),
         format!("#if __has_include(<flag.h>)\n#define VALUE 2\n#else\n#define VALUE 1\n#endif\n{kernel}"),
     ];
     let programs =

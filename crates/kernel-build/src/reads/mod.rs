@@ -145,9 +145,8 @@ impl Reads {
     /// Every path at which the compiler may have looked before it found a file, or found none.
     fn places(&self) -> Vec<PathBuf> {
         let Search { folders, asked, .. } = &self.search;
-        let in_toolchain = |file: &Path| {
-            folders.iter().any(|folder| !folder.is_callers && file.starts_with(&folder.path))
-        };
+        let in_toolchain =
+            |file: &Path| folders.iter().any(|folder| !folder.is_callers && file.starts_with(&folder.path));
         // A name in quotes is first looked for beside the file that has it.
         let mut beside: BTreeSet<&Path> = BTreeSet::from([self.folder.as_path()]);
         beside.extend(self.files.iter().filter(|file| !in_toolchain(file)).filter_map(|file| file.parent()));

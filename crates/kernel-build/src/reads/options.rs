@@ -97,9 +97,8 @@ mod tests {
     fn options_that_name_other_files_than_headers_are_told_apart() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("file"), "").unwrap();
-        let known = |options: &[&str]| {
-            are_known(&options.iter().map(OsStr::new).collect::<Vec<_>>(), folder.path())
-        };
+        let known =
+            |options: &[&str]| are_known(&options.iter().map(OsStr::new).collect::<Vec<_>>(), folder.path());
         for options in [
             &["-O2", "-ffast-math", "-DPATH=\"/etc/passwd\"", "-D", "file"][..],
             &["-I/usr/include", "-I", "file", "-isystem", "/x", "-include", "/etc/hosts"],

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::JoinHandle;
 
-use crate::limits::{self, Exceeded, Limits};
 use crate::Error;
+use crate::limits::{self, Exceeded, Limits};
 
 /// What asks whether a file is there.
 const QUESTIONS: [&str; 3] = ["__has_include", "__has_include_next", "__has_embed"];
@@ -219,7 +219,11 @@ fn entered(line: &str) -> Option<Cow<'_, str>> {
     let (number, rest) = rest.split_once(" \"")?;
     number.parse::<u32>().ok()?;
     let file = &rest[..rest.rfind('"')?];
-    Some(if file.contains('\\') { file.replace("\\\\", "\\").replace("\\\"", "\"").into() } else { file.into() })
+    Some(if file.contains('\\') {
+        file.replace("\\\\", "\\").replace("\\\"", "\"").into()
+    } else {
+        file.into()
+    })
 }
 
 /// File and column of a message that a question is used there.
@@ -313,9 +317,7 @@ mod tests {
 
     #[test]
     fn a_source_that_silences_warnings_is_noticed() {
-        let scan = |text: &str| {
-            Text::scan(text.as_bytes(), |file: &Path| file.starts_with("/usr")).unwrap()
-        };
+        let scan = |text: &str| Text::scan(text.as_bytes(), |file: &Path| file.starts_with("/usr")).unwrap();
         let silent = |text: &str| scan(text).silences;
         let pragma = "#pragma clang diagnostic ignored \"-Weverything\"\n";
         assert!(silent(pragma));
