@@ -6,7 +6,6 @@
 //! | variable | says |
 //! |---|---|
 //! | `FERROCM_HIP_LIBRARY` | the HIP library's path, where the process has not loaded one |
-//! | `FERROCM_RCCL_FOLDER` | where the ranks' files are; `/dev/shm` by default |
 //! | `FERROCM_RCCL_TIMEOUT` | how long ranks wait for others that do not come, such as `30`, `1.5s` or `500ms`; 60 s by default |
 //! | `FERROCM_LOG` | what goes to standard error: `off`, `error` (the default), `warn`, `info`, `debug` or `trace` |
 #![warn(missing_docs)]

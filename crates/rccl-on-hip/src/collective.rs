@@ -33,6 +33,8 @@ pub(crate) struct Machine {
 
 impl Machine {
     pub(crate) fn new(hip: &'static hip_sys::Table, segment: Arc<Segment>, copies: Copies) -> Result<Self> {
+        let memory = || HostMemory::new(hip, segment.slot_bytes());
+        let (scratch, bias) = (memory()?, memory()?);
         let (start, bytes) = segment.memory();
         // SAFETY: the machine has the segment as long as this.
         let pinned = unsafe { Pinned::new(hip, start.as_ptr(), bytes) };
@@ -41,8 +43,6 @@ impl Machine {
                 tracing::debug!("copies through shared memory will be slow: {}", failure.text)
             })
             .ok();
-        let memory = || HostMemory::new(hip, segment.slot_bytes());
-        let (scratch, bias) = (memory()?, memory()?);
         Ok(Self { _pinned, segment, copies, operations: 0, pieces: 0, scratch, bias })
     }
 

@@ -13,6 +13,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ use crate::batch::{Batch, Kind, Work};
 use crate::captured::Captured;
 use crate::collective::Machine;
 use crate::device::{Copies, Current, Relaxed, Word};
+use crate::door::Deadline;
 use crate::error::{Failure, Result, check, hip};
 use crate::id::Id;
 use crate::order::Order;
@@ -67,8 +69,10 @@ enum Phase {
     Ready,
     /// The worker does no more jobs.
     Leaving,
-    /// The worker has ended.
+    /// The other ranks know that this one has left, and nothing uses the program's memory any more.
     Ended,
+    /// HIP has released what the worker had.
+    Released,
 }
 
 /// How a program has registered memory. Each is given back as it was taken.
@@ -160,9 +164,20 @@ fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Jobs of all communicators of this process that have been accepted and are not done: streams wait for them.
+static PENDING: AtomicUsize = AtomicUsize::new(0);
+/// How often a thread that ends a communicator looks whether one of those has come.
+const LOOK: Duration = Duration::from_millis(5);
+
 impl State {
     fn has_jobs(&self) -> bool {
         self.is_busy || !self.jobs.is_empty() || !self.runs.is_empty()
+    }
+
+    /// A job is done, or will never be.
+    fn is_done(&mut self) {
+        self.is_busy = false;
+        PENDING.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -339,12 +354,19 @@ impl Comm {
         self.failure_of(&state).map_or(Ok(()), Err)
     }
 
-    /// Takes no more operations, and blocks until the worker has ended: nothing uses the program's memory any more.
+    /// Takes no more operations, and blocks until the other ranks know that this one has left, and nothing uses the program's memory any
+    /// more.
+    ///
+    /// HIP then releases the worker's memory, once no stream of the device has anything to do. That is waited for as well, unless an
+    /// operation of this process is pending: its stream waits for other ranks, one of which may be this very thread's to serve.
     pub(crate) fn end(self: &Arc<Self>) {
         self.close();
         let mut state = self.lock();
-        while state.phase != Phase::Ended {
+        while !matches!(state.phase, Phase::Ended | Phase::Released) {
             state = self.wait(state);
+        }
+        while state.phase != Phase::Released && PENDING.load(Ordering::Acquire) == 0 {
+            state = self.changed.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
@@ -446,6 +468,7 @@ impl Comm {
             }
         } else {
             state.jobs.push_back((number, job));
+            PENDING.fetch_add(1, Ordering::AcqRel);
         }
         self.changed.notify_all();
         number
@@ -459,10 +482,11 @@ impl Comm {
     /// Gives the worker a run of a graph. False if there is no worker any more.
     pub(crate) fn start_run(&self, captured: &Arc<Captured>) -> bool {
         let mut state = self.lock();
-        if matches!(state.phase, Phase::Leaving | Phase::Ended) {
+        if matches!(state.phase, Phase::Leaving | Phase::Ended | Phase::Released) {
             return false;
         }
         state.runs.push_back(captured.clone());
+        PENDING.fetch_add(1, Ordering::AcqRel);
         self.changed.notify_all();
         true
     }
@@ -509,21 +533,32 @@ impl Comm {
 
     /// The worker's thread.
     fn work(&self) {
-        let worked = catch_unwind(AssertUnwindSafe(|| {
-            let machine = self.come_together();
-            self.serve(machine);
-        }));
-        if worked.is_err() {
-            self.fail(Failure::new(ncclResult_t::ncclInternalError, "a panic in a worker"), Reason::Failed);
-            self.serve(Err(Failure::usage("")));
-        }
+        let begun = catch_unwind(AssertUnwindSafe(|| self.come_together()));
+        let mut machine = match begun.unwrap_or_else(|_| Err(Failure::panic())) {
+            Ok(machine) => {
+                self.enter(Phase::Ready);
+                Some(machine)
+            }
+            Err(failure) => {
+                self.fail(failure, Reason::Failed);
+                None
+            }
+        };
+        self.serve(machine.as_mut());
+        // The others have to know before HIP is asked for anything that waits for streams: theirs may wait for this rank.
         if let Some(segment) = self.segment.get() {
             segment.leave();
         }
+        self.enter(Phase::Ended);
         if let Some(order) = self.order.get() {
             order.end();
         }
-        self.lock().phase = Phase::Ended;
+        drop(machine);
+        self.enter(Phase::Released);
+    }
+
+    fn enter(&self, phase: Phase) {
+        self.lock().phase = phase;
         self.changed.notify_all();
     }
 
@@ -550,56 +585,37 @@ impl Comm {
             std::mem::forget(Relaxed::set(self.hip)?);
         }
         let copies = Copies::new(self.hip)?;
-        let path = place.id.path()?;
-        let segment = Arc::new(Segment::open(&path, place.rank, place.ranks)?);
+        let (name, deadline) = (place.id.socket()?, Deadline::after(limit));
+        let gives_up = || {
+            let state = self.lock();
+            state.failure.is_some() || state.is_closed
+        };
+        let (segment, role) = Segment::open(&name, place.rank, place.ranks, deadline, &gives_up)?;
+        let segment = Arc::new(segment);
         let (segment, _) = (self.segment.get_or_init(|| segment), self.place.set(place));
         if self.lock().failure.is_some() {
             // It came before there was anything that others could see it in.
             segment.break_up(Reason::Aborted, segment.rank);
         }
-        segment.wait_for_all(limit)?;
+        segment.wait_for_all(role, deadline)?;
         Machine::new(self.hip, segment.clone(), copies)
     }
 
     /// Does one job after the other, until the communicator is closed. Without a machine, all of them fail.
-    fn serve(&self, machine: Result<Machine>) {
-        let mut machine = match machine {
-            Ok(machine) => {
-                self.lock().phase = Phase::Ready;
-                self.changed.notify_all();
-                Some(machine)
-            }
-            Err(failure) => {
-                self.fail(failure, Reason::Failed);
-                None
-            }
-        };
+    fn serve(&self, mut machine: Option<&mut Machine>) {
         while let Some((number, job)) = self.next() {
-            match job {
-                Job::Batch(batch) => {
-                    let began = batch.is_ready().unwrap_or(Ok(()));
-                    self.run(machine.as_mut(), began, &batch.work);
+            let done = catch_unwind(AssertUnwindSafe(|| self.run(machine.as_deref_mut(), &job)));
+            if let Err(failure) = done.unwrap_or_else(|_| Err(Failure::panic())) {
+                if let Job::Split { child: Some(child), .. } = &job {
+                    child.fail(failure.clone(), Reason::Failed);
                 }
-                Job::Run(captured) => {
-                    self.run(machine.as_mut(), Ok(()), &captured.work);
-                    captured.done();
-                }
-                Job::Split { color, key, child, .. } => {
-                    let place = self.divide(machine.as_mut(), color, key);
-                    match (place, child) {
-                        (Ok(Some(place)), Some(child)) => child.assign(place),
-                        (Ok(_), _) => {}
-                        (Err(failure), child) => {
-                            if let Some(child) = child {
-                                child.fail(failure.clone(), Reason::Failed);
-                            }
-                            self.fail(failure, Reason::Failed);
-                        }
-                    }
-                }
+                self.fail(failure, Reason::Failed);
+            }
+            if let Job::Run(captured) = &job {
+                captured.done();
             }
             self.word.reach(number);
-            self.lock().is_busy = false;
+            self.lock().is_done();
             self.changed.notify_all();
         }
     }
@@ -638,20 +654,28 @@ impl Comm {
         machine.ok_or_else(|| Failure::usage("the communicator has not come together"))
     }
 
-    fn run(&self, machine: Option<&mut Machine>, began: Result, work: &Work) {
-        let done = self.machine(machine).and_then(|machine| {
-            began?;
-            // SAFETY: the program has passed the addresses for this, and leaves the memory alone until its streams have gone on.
-            unsafe { machine.run(work) }
-        });
-        if let Err(failure) = done {
-            self.fail(failure, Reason::Failed);
-        }
+    fn run(&self, machine: Option<&mut Machine>, job: &Job) -> Result {
+        let machine = self.machine(machine)?;
+        let work = match job {
+            Job::Batch(batch) => {
+                batch.is_ready().unwrap_or(Ok(()))?;
+                &batch.work
+            }
+            Job::Run(captured) => &captured.work,
+            Job::Split { color, key, child, .. } => {
+                let place = self.divide(machine, *color, *key)?;
+                if let (Some(place), Some(child)) = (place, child) {
+                    child.assign(place);
+                }
+                return Ok(());
+            }
+        };
+        // SAFETY: the program has passed the addresses for this, and leaves the memory alone until its streams have gone on.
+        unsafe { machine.run(work) }
     }
 
     /// Finds out what this rank is among those of its color, in the order of their keys.
-    fn divide(&self, machine: Option<&mut Machine>, color: i32, key: i32) -> Result<Option<Place>> {
-        let machine = self.machine(machine)?;
+    fn divide(&self, machine: &mut Machine, color: i32, key: i32) -> Result<Option<Place>> {
         let place = self.place()?;
         let told = machine.exchange(Kind::Split, [color as u64, key as u64])?;
         if color < 0 {
@@ -660,7 +684,9 @@ impl Comm {
         let same = told.iter().enumerate().filter(|(_, words)| words[0] == color as u64);
         let mut same: Vec<(i32, usize)> = same.map(|(rank, words)| (words[1] as i32, rank)).collect();
         same.sort();
-        let rank = same.iter().position(|(_, rank)| *rank == place.rank).unwrap_or(0);
+        let Some(rank) = same.iter().position(|(_, rank)| *rank == place.rank) else {
+            return Err(Failure::remote("another rank has written over what this one has said"));
+        };
         let id = place.id.part(&[1, machine.operations(), color as u64]);
         Ok(Some(Place { id, rank, ranks: same.len() }))
     }

@@ -33,6 +33,11 @@ impl Failure {
         Self::new(ncclResult_t::ncclRemoteError, text)
     }
 
+    /// A defect of this library.
+    pub(crate) fn panic() -> Self {
+        Self::new(ncclResult_t::ncclInternalError, "a panic inside of this library")
+    }
+
     /// A call into the system that failed, with what the system says.
     pub(crate) fn system(what: impl std::fmt::Display, error: std::io::Error) -> Self {
         Self::new(ncclResult_t::ncclSystemError, format!("{what}: {error}"))
@@ -84,8 +89,9 @@ pub(crate) fn entry(body: impl FnOnce() -> Result<ncclResult_t>) -> ncclResult_t
             failure.code
         }
         Err(_) => {
-            keep_text("a panic inside of this library");
-            ncclResult_t::ncclInternalError
+            let failure = Failure::panic();
+            keep_text(&failure.text);
+            failure.code
         }
     }
 }

@@ -1,115 +1,115 @@
-//! Unique ids: they name the file that the ranks of a communicator share, and the host that it is on.
+//! Unique ids: they say where the ranks of a communicator find each other.
 
 use std::fs::File;
 use std::io::Read as _;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt as _;
 use std::sync::OnceLock;
 
-use rccl_sys::ncclUniqueId;
+use rccl_sys::{ncclResult_t, ncclUniqueId};
 
 use crate::error::{Failure, Result};
 
-/// Where the ranks' files are, for machines without `/dev/shm`.
-const SHARED_MEMORY: &str = "/dev/shm";
-const MAGIC: [u8; 8] = *b"frcm-id1";
-const FOLDER: usize = 40;
+const SIZE: usize = size_of::<ncclUniqueId>();
+const MAGIC: [u8; 8] = *b"frcm-id2";
+/// Where the parts of an id begin: after the magic number. The rest of it is zeros.
+const BOOT: usize = 8;
+const NETWORK: usize = 16;
+const SECRET: usize = 24;
+const END: usize = SECRET + 32;
 
-/// What an id says: 8 bytes that tell it from AMD's, the host, the name, and the folder, ended by a zero.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What an id says: the host, the network namespace, and a random number from which the name of the ranks' socket follows.
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Id {
-    host: u64,
-    name: u128,
-    folder: PathBuf,
+    place: Place,
+    secret: [u8; 32],
+}
+
+/// Who can find each other by abstract sockets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    /// Tells this host, since it was started, from others.
+    boot: u64,
+    network: u64,
 }
 
 impl Id {
     /// A new one, of this host.
     pub(crate) fn fresh() -> Result<Self> {
-        let mut name = [0; 16];
+        let mut secret = [0; 32];
         File::open("/dev/urandom")
-            .and_then(|mut file| file.read_exact(&mut name))
+            .and_then(|mut file| file.read_exact(&mut secret))
             .map_err(|error| Failure::system("cannot read /dev/urandom", error))?;
-        let folder = folder();
-        let room = size_of::<ncclUniqueId>() - FOLDER - 1;
-        if folder.as_os_str().len() > room {
-            let text = format!("the path {} is too long: {room} bytes at most", folder.display());
-            return Err(Failure::argument(text));
-        }
-        Ok(Self { host: host(), name: u128::from_ne_bytes(name), folder })
+        Ok(Self { place: here(), secret })
     }
 
     pub(crate) fn of(raw: &ncclUniqueId) -> Result<Self> {
         let bytes = raw.internal.map(|byte| byte as u8);
         let number = |at: usize| bytes[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        if bytes[..8] != MAGIC {
+        let (Some(secret), true, true) = (
+            bytes[SECRET..].first_chunk(),
+            bytes[..BOOT] == MAGIC,
+            bytes[END..].iter().all(|byte| *byte == 0),
+        ) else {
             return Err(Failure::argument("the unique id was not made by this library's ncclGetUniqueId"));
-        }
-        let folder = bytes[FOLDER..].split(|byte| *byte == 0).next().unwrap_or_default();
-        let folder = PathBuf::from(std::ffi::OsString::from_vec(folder.to_vec()));
-        let name = u128::from(number(16)) | u128::from(number(24)) << 64;
-        Ok(Self { host: number(8), name, folder })
+        };
+        Ok(Self { place: Place { boot: number(BOOT), network: number(NETWORK) }, secret: *secret })
     }
 
     pub(crate) fn raw(&self) -> ncclUniqueId {
-        let mut bytes = [0; size_of::<ncclUniqueId>()];
-        bytes[..8].copy_from_slice(&MAGIC);
-        bytes[8..16].copy_from_slice(&self.host.to_le_bytes());
-        bytes[16..32].copy_from_slice(&self.name.to_le_bytes());
-        let folder = self.folder.as_os_str().as_bytes();
-        bytes[FOLDER..FOLDER + folder.len()].copy_from_slice(folder);
+        let mut bytes = [0; SIZE];
+        bytes[..BOOT].copy_from_slice(&MAGIC);
+        bytes[BOOT..NETWORK].copy_from_slice(&self.place.boot.to_le_bytes());
+        bytes[NETWORK..SECRET].copy_from_slice(&self.place.network.to_le_bytes());
+        bytes[SECRET..END].copy_from_slice(&self.secret);
         ncclUniqueId { internal: bytes.map(|byte| byte as _) }
     }
 
     /// The id of a part of this one's ranks, the same for all who ask with the same words.
     pub(crate) fn part(&self, words: &[u64]) -> Self {
-        Self { name: hash(words.iter().flat_map(|word| word.to_le_bytes()), self.name), ..self.clone() }
-    }
-
-    /// The file. It is an error if it is another host's.
-    pub(crate) fn path(&self) -> Result<PathBuf> {
-        if self.host != host() {
-            return Err(Failure::new(
-                rccl_sys::ncclResult_t::ncclSystemError,
-                "the unique id is another host's: this implementation connects ranks of one host only",
-            ));
+        let mut hasher = blake3::Hasher::new_derive_key("ferrocm rccl: part of a communicator");
+        hasher.update(&self.secret);
+        for word in words {
+            hasher.update(&word.to_le_bytes());
         }
-        Ok(self.folder.join(format!("ferrocm-rccl-{:032x}", self.name)))
+        Self { place: self.place, secret: *hasher.finalize().as_bytes() }
+    }
+
+    /// The name of the ranks' socket, from which nobody learns the id. It is an error if the ranks cannot find each other by it.
+    pub(crate) fn socket(&self) -> Result<String> {
+        let here = here();
+        let problem = match self.place {
+            place if place == here => {
+                let name = blake3::derive_key("ferrocm rccl: socket of a communicator", &self.secret);
+                return Ok(format!("ferrocm-rccl-{}", blake3::Hash::from(name).to_hex()));
+            }
+            place if place.boot == here.boot => {
+                "another network namespace's: ranks in several containers of a host find each other if these share the network"
+            }
+            _ => "another host's: this implementation connects ranks of one host only",
+        };
+        Err(Failure::new(ncclResult_t::ncclSystemError, format!("the unique id is {problem}")))
     }
 }
 
-fn folder() -> PathBuf {
-    match variables::RCCL_FOLDER.path() {
-        Some(folder) => folder,
-        _ if Path::new(SHARED_MEMORY).is_dir() => SHARED_MEMORY.into(),
-        _ => std::env::temp_dir(),
+impl std::fmt::Debug for Id {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Id").field("place", &self.place).finish_non_exhaustive()
     }
 }
 
-/// What tells this host, since it was started, from others.
-fn host() -> u64 {
-    static HOST: OnceLock<u64> = OnceLock::new();
-    *HOST.get_or_init(|| {
+fn here() -> Place {
+    static HERE: OnceLock<Place> = OnceLock::new();
+    *HERE.get_or_init(|| {
         let boot = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        hash(boot.into_iter(), 0) as u64
+        let boot = blake3::hash(&boot);
+        let network = std::fs::metadata("/proc/self/ns/net").map_or(0, |network| network.ino());
+        Place { boot: boot.as_bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes)), network }
     })
-}
-
-/// FNV-1a.
-fn hash(bytes: impl Iterator<Item = u8>, seed: u128) -> u128 {
-    const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
-    bytes.fold(BASIS ^ seed, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))
-}
-
-#[cfg(test)]
-pub(crate) fn fresh_path_for_tests() -> PathBuf {
-    Id::fresh().unwrap().path().unwrap()
 }
 
 #[cfg(test)]
 mod tests {
-    use rccl_sys::ncclResult_t;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -118,7 +118,7 @@ mod tests {
         let id = Id::fresh().unwrap();
         assert_eq!(Id::of(&id.raw()).unwrap(), id);
         assert_ne!(Id::fresh().unwrap(), id);
-        assert_eq!(id.path().unwrap().parent(), Some(id.folder.as_path()));
+        assert_ne!(Id::fresh().unwrap().socket(), id.socket());
     }
 
     #[test]
@@ -131,9 +131,39 @@ mod tests {
 
     #[test]
     fn foreign_ids_are_refused() {
-        let foreign = Id::of(&ncclUniqueId { internal: [5; 128] }).unwrap_err();
+        let foreign = Id::of(&ncclUniqueId { internal: [5; SIZE] }).unwrap_err();
         assert_eq!(foreign.code, ncclResult_t::ncclInvalidArgument);
-        let far = Id { host: host() ^ 1, ..Id::fresh().unwrap() };
-        assert_eq!(far.path().unwrap_err().code, ncclResult_t::ncclSystemError);
+        let id = Id::fresh().unwrap();
+        let place = Place { boot: here().boot ^ 1, ..here() };
+        let far = Id { place, ..id.clone() }.socket().unwrap_err();
+        assert_eq!(far.code, ncclResult_t::ncclSystemError);
+        assert!(far.text.contains("another host"), "{}", far.text);
+        let place = Place { network: here().network ^ 1, ..here() };
+        let apart = Id { place, ..id }.socket().unwrap_err();
+        assert!(apart.text.contains("another network namespace"), "{}", apart.text);
+    }
+
+    #[test]
+    fn an_id_has_no_room_for_paths() {
+        let mut raw = Id::fresh().unwrap().raw();
+        for (to, byte) in raw.internal[40..].iter_mut().zip(*b"/tmp/a-folder-of-the-sender") {
+            *to = byte as _;
+        }
+        assert_eq!(Id::of(&raw).unwrap_err().code, ncclResult_t::ncclInvalidArgument);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_refused_or_the_id_that_has_them(
+            bytes in prop::collection::vec(any::<u8>(), SIZE),
+            length in 0..=SIZE,
+        ) {
+            let mut given = Id::fresh().unwrap().raw().internal.map(|byte| byte as u8);
+            given[..length].copy_from_slice(&bytes[..length]);
+            crate::any_input::id(&given);
+            given[..8].copy_from_slice(&MAGIC);
+            given[END..].fill(0);
+            crate::any_input::id(&given);
+        }
     }
 }

@@ -18,8 +18,9 @@
 //! # How it works
 //! | RCCL | here |
 //! |---|---|
-//! | unique id | the name of a file that all ranks map, in `/dev/shm` or `FERROCM_RCCL_FOLDER`, and the host it is on; the last rank that comes removes it |
-//! | rank | a thread, a stream for copies, two *slots* in the file, and a *ring* for each other rank |
+//! | unique id | the host, the network namespace, and a random number |
+//! | shared memory | a sealed memfd, which the first rank makes and gives to the others over an abstract Unix socket; the socket's name follows from the id |
+//! | rank | a thread, a stream for copies, two *slots* in that memory, and a *ring* for each other rank |
 //! | operation on a stream | a callback that tells the rank's thread that it is its turn, and a wait for a word in memory (`hipStreamWaitValue64`) that the thread raises when the operation is done |
 //! | operation in a graph | a host function that starts a run of it on the rank's thread, and a wait for another word, each time that the graph runs |
 //! | collective | piece by piece: from the device to the slot, all ranks meet, and from the slots of all to the device |
@@ -29,7 +30,8 @@
 //! # Why it does not deadlock
 //! No thread of HIP's and no thread of the program's waits for another rank: a callback only tells, a stream waits for a word in memory, and
 //! whoever waits for others is the rank's own thread. So ranks may share a process, a thread, or a device, and operations of different
-//! communicators may be enqueued in any order. What does wait, as with AMD's RCCL, is the program: who enqueues an operation of one rank and
+//! communicators may be enqueued in any order. A rank that ends tells the others first, and HIP releases its memory behind the program's
+//! back if operations of other communicators are pending. What does wait, as with AMD's RCCL, is the program: who enqueues an operation of one rank and
 //! then blocks until it is done, before the same thread enqueues that of the other, blocks for ever, unless both are in a group. `hipFree` of
 //! memory that blocks until the device is idle counts; the crate `rccl` keeps memory until its operations are done, so that dropping a
 //! buffer does not.
@@ -48,13 +50,20 @@
 //! graph, the others are not told, and wait for it.
 //!
 //! # What fails
-//! A rank whose process ends is noticed by the others within a fraction of a second, because the system then releases its lock on the file:
+//! A rank whose process ends is noticed by the others within a fraction of a second, because the system then releases its lock on the memory:
 //! their operations end, and `ncclCommGetAsyncError` is `ncclRemoteError`. So it is for a rank that aborts, whose stream has failed, or that
 //! has destroyed its communicator. Streams go on in all cases; what was to be received is of unspecified value. Ranks that do not come
 //! together within 60 s, or as `FERROCM_RCCL_TIMEOUT` says, are `ncclSystemError`. `ncclGetLastError` says more than the code.
 //!
+//! # Who can get at the memory
+//! Processes of the same user that know the id, and those that may look into a rank's process. Both ends of the socket ask the system for the
+//! other one's user, so ranks of several users cannot form a communicator. The memory has no name in any file system, and its size is
+//! sealed: nothing that happens to it ends a rank's process. What a rank reads there is checked, so that a rank that writes nonsense is an
+//! error, or wrong data, of the others.
+//!
 //! # What differs from AMD's RCCL
-//! * Ranks are on one host, 64 at most, and any number of them may share a device.
+//! * Ranks are on one host, in one network namespace (containers of a pod share one) and of one user, 64 at most. Any number of them may
+//!   share a device.
 //! * Halves and 8-bit floats are added up as `f32` and rounded once; RCCL rounds after each addition. The average of floats is their sum, divided.
 //! * 8-bit floats are the device's: those without a negative zero on gfx942, OCP's elsewhere. Values beyond the largest are that one.
 //! * `ncclAllReduceWithBias` works on all devices and for a single rank, and combines each rank's result, as rounded, with its own bias.
@@ -66,12 +75,15 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("ranks share memory, locks and futexes as Linux has them");
 
+#[cfg(any(test, feature = "fuzzing"))]
+mod any_input;
 mod api;
 mod batch;
 mod captured;
 mod collective;
 mod comm;
 mod device;
+mod door;
 mod error;
 mod group;
 mod id;
@@ -79,6 +91,21 @@ mod number;
 mod order;
 mod segment;
 mod transfer;
+
+/// What the fuzz targets call.
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing {
+    /// See `any_input`.
+    pub fn id(bytes: &[u8]) {
+        crate::any_input::id(bytes);
+    }
+
+    /// See `any_input`.
+    pub fn segment(hip: &'static hip_sys::Table, bytes: &[u8]) {
+        crate::any_input::segment(hip, bytes);
+    }
+}
 
 pub use api::table::FUNCTIONS;
 

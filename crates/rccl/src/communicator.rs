@@ -60,9 +60,8 @@ impl UniqueId {
 
 impl fmt::Debug for UniqueId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("UniqueId(")?;
-        self.0[8..32].iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-        f.write_str("…)")
+        // The bytes themselves are for the ranks alone.
+        write!(f, "UniqueId({}…)", &blake3::hash(&self.0).to_hex()[..16])
     }
 }
 

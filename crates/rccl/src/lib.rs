@@ -90,6 +90,19 @@ mod operator;
 mod registered;
 mod table;
 
+/// What the fuzz targets call.
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing {
+    /// See `launch::greeting`: how many bytes of a whole conversation are kept, how long its pieces are, and what follows.
+    pub fn greeting(bytes: &[u8]) {
+        if let Some((&[keep, first, second], bytes)) = bytes.split_first_chunk() {
+            let pieces = [first, second].map(usize::from);
+            crate::launch::greeting::any_input::run(bytes, keep.into(), &pieces);
+        }
+    }
+}
+
 pub use communicator::{Communicator, Options, UniqueId};
 pub use element::{Element, F8E4M3, F8E5M2, Op, Reduction};
 pub use error::{Error, Result};

@@ -83,10 +83,10 @@ variables! {
         "where rank 0 gives the id to the others ([rccl](rccl.md))";
         Text("a host and a port, such as node1:29500");
         else "what the launcher says";
-    RCCL_FOLDER = "FERROCM_RCCL_FOLDER", Program:
-        "where this project's RCCL has the ranks' files";
-        Path("a folder");
-        else "`/dev/shm`, else the temporary folder";
+    RCCL_SECRET = "FERROCM_RCCL_SECRET", Program:
+        "what only the processes of a job know, for the ranks to find each other ([rccl](rccl.md#strangers-on-the-network))";
+        Text("a text that nobody can guess");
+        else "what the launcher gives the job's processes";
     RCCL_TIMEOUT = "FERROCM_RCCL_TIMEOUT", Program:
         "how long this project's RCCL waits for ranks that do not come";
         TIME;

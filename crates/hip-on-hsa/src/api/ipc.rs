@@ -62,7 +62,10 @@ pub(crate) unsafe extern "C" fn hipIpcOpenMemHandle(
         }
         let device = current_device(runtime)?;
         let mut open = imports(runtime).lock();
-        if let Some(import) = open.get_mut(&shared.memory).filter(|import| import.size == shared.size) {
+        if let Some(import) = open.get_mut(&shared.memory) {
+            if import.size != shared.size {
+                return Err(INVALID_HANDLE);
+            }
             import.opened += 1;
             import.openings += 1;
             *out = (import.base + shared.offset as usize) as *mut c_void;

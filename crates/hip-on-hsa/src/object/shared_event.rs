@@ -264,6 +264,11 @@ impl SharedEvent {
             return Err(hipError_t::hipErrorInvalidContext);
         }
         let path = format!("/proc/{process}/fd/{descriptor}");
+        // To open a file that is something else may do something.
+        let named = std::fs::metadata(&path).map_err(|_| INVALID_HANDLE)?;
+        if named.ino() != inode || !named.is_file() {
+            return Err(INVALID_HANDLE);
+        }
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(|_| INVALID_HANDLE)?;
         let found = file.metadata().map_err(|_| INVALID_HANDLE)?;
         // SAFETY: the call takes plain numbers.

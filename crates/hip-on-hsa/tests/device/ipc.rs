@@ -40,6 +40,38 @@ fn what_one_process_writes_the_other_reads() {
 }
 
 #[test]
+fn any_bytes_as_a_handle_are_refused_or_open_what_is_there() {
+    if !support::is_virtual() {
+        // Handles of AMD's HSA are its own, and it believes them.
+        return;
+    }
+    let _turn = turn();
+    let run = |input: &[u8]| crate::any_handle::run(support::table(), input);
+    run(&[0, 1, 2, 3]);
+    // The same memory twice, as of so many bytes and of whole pages.
+    let size = |at: u8, byte: u8| [32 + at, byte];
+    let pages = [&[2 | 2 << 2][..], &size(0, 0), &size(1, 0x20)].concat();
+    run(&[&[2], &pages[..], &[2]].concat());
+    // The largest numbers.
+    let largest = |places: std::ops::Range<u8>| {
+        let how = 2 | (places.len() as u8) << 2;
+        [how].into_iter().chain(places.flat_map(|at| [at, 255])).collect::<Vec<_>>()
+    };
+    (0..64).step_by(4).for_each(|at| run(&largest(at..at + 4)));
+    run(&largest(20..40));
+    let mut seed = 1_u64;
+    let mut random = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 56) as u8
+    };
+    for _ in 0..300 {
+        let count = random() % 5;
+        let how = 2 | random() & 1 | count << 2;
+        run(&[how].into_iter().chain((0..2 * count).map(|_| random())).collect::<Vec<_>>());
+    }
+}
+
+#[test]
 #[ignore = "runs in the process that the test above starts"]
 fn the_other_process() {
     let handle = hipIpcMemHandle_t { reserved: from_text(&std::env::var(HANDLE).unwrap()) };

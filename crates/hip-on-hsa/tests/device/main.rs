@@ -1,5 +1,6 @@
 //! Tests of the table on the device that `FERROCM_DEVICE` names, one file for each subject.
 
+mod any_handle;
 mod endings;
 mod external;
 mod faults;

@@ -59,7 +59,7 @@ unsafe fn init(
     let (comm, blocking) = unsafe { (self::place(comm, "comm")?, is_blocking(config)?) };
     *comm = null_mut();
     let place = Place::new(Id::of(id)?, rank, ranks)?;
-    place.id.path()?;
+    place.id.socket()?;
     let hip = hip_table()?;
     let (handle, made) = Comm::defer(hip, Current::device(hip)?, blocking)?;
     *comm = handle;

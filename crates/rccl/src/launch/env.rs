@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{ADDRESS_VARIABLE, Launch, LaunchError};
+use super::greeting::Key;
+use super::{ADDRESS_VARIABLE, Launch, LaunchError, SECRET_VARIABLE};
 
 /// A program that starts the processes of a job, each with variables that say which one it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +39,8 @@ struct Variables {
     local_size: Option<&'static str>,
     /// The job's name; the first that is set counts.
     job: &'static [&'static str],
+    /// What only the job's processes know, if the launcher tells them anything of that kind.
+    secret: Option<&'static str>,
 }
 
 const LAUNCHERS: [Variables; 4] = [
@@ -48,6 +51,7 @@ const LAUNCHERS: [Variables; 4] = [
         local_rank: "LOCAL_RANK",
         local_size: Some("LOCAL_WORLD_SIZE"),
         job: &["TORCHELASTIC_RUN_ID"],
+        secret: None,
     },
     Variables {
         launcher: Launcher::OpenMpi,
@@ -56,6 +60,7 @@ const LAUNCHERS: [Variables; 4] = [
         local_rank: "OMPI_COMM_WORLD_LOCAL_RANK",
         local_size: Some("OMPI_COMM_WORLD_LOCAL_SIZE"),
         job: &["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"],
+        secret: Some("OMPI_MCA_orte_precondition_transports"),
     },
     Variables {
         launcher: Launcher::Pmi,
@@ -64,6 +69,7 @@ const LAUNCHERS: [Variables; 4] = [
         local_rank: "MPI_LOCALRANKID",
         local_size: Some("MPI_LOCALNRANKS"),
         job: &["PMI_JOBID", "HYDRA_JOBID", "SLURM_JOB_ID"],
+        secret: None,
     },
     Variables {
         launcher: Launcher::Slurm,
@@ -72,11 +78,12 @@ const LAUNCHERS: [Variables; 4] = [
         local_rank: "SLURM_LOCALID",
         local_size: None,
         job: &["SLURM_JOB_ID", "SLURM_JOBID"],
+        secret: None,
     },
 ];
 
 /// Ports without a meaning of their own, for jobs that name none: from the first one on, so many.
-const PORTS: (u16, u64) = (21_000, 8_000);
+const PORTS: (u16, u16) = (21_000, 8_000);
 
 type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -126,9 +133,10 @@ pub(super) fn read(variable: Lookup<'_>) -> Result<Launch, LaunchError> {
         )?;
     }
     let job = names.job.iter().find_map(|name| variable(name)).unwrap_or_default();
-    let job = hash(&[job.as_bytes(), &size.to_le_bytes()]);
+    let secrets = [variable(SECRET_VARIABLE), names.secret.and_then(variable)];
+    let key = Key::of(&job, secrets.each_ref().map(|secret| secret.as_deref().unwrap_or_default()));
     let is_one_host = size == 1 || local_size.is_some_and(|(_, local_size)| local_size == size);
-    let address = address(variable, launcher, job, is_one_host)?.ok_or_else(|| {
+    let address = address(variable, launcher, own_port(&job, size), is_one_host)?.ok_or_else(|| {
         missing(format!("MASTER_ADDR, which says where rank 0 is; set it, or {ADDRESS_VARIABLE}"))
     })?;
     Ok(Launch {
@@ -138,7 +146,7 @@ pub(super) fn read(variable: Lookup<'_>) -> Result<Launch, LaunchError> {
         local_rank: local_rank as usize,
         local_size: local_size.map(|(_, local_size)| local_size as usize),
         address,
-        job,
+        key,
     })
 }
 
@@ -146,7 +154,7 @@ pub(super) fn read(variable: Lookup<'_>) -> Result<Launch, LaunchError> {
 fn address(
     variable: Lookup<'_>,
     launcher: Launcher,
-    job: u64,
+    own_port: u16,
     is_one_host: bool,
 ) -> Result<Option<(String, u16)>, LaunchError> {
     if let Some(value) = variable(ADDRESS_VARIABLE) {
@@ -173,7 +181,7 @@ fn address(
                 problem: "which is no port".to_owned(),
             })?
         }
-        None => PORTS.0 + (job % PORTS.1) as u16,
+        None => own_port,
     };
     let of_slurm = || {
         let first = variable("SLURM_STEP_NODELIST").and_then(|list| first_host(&list));
@@ -197,10 +205,11 @@ fn first_host(list: &str) -> Option<String> {
     Some(format!("{name}{first}{behind}"))
 }
 
-/// FNV-1a of the parts.
-fn hash(parts: &[&[u8]]) -> u64 {
-    let bytes = parts.iter().flat_map(|part| part.iter());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+/// The port of a job that names none.
+fn own_port(job: &str, size: u64) -> u16 {
+    let hash = blake3::Hasher::new().update(job.as_bytes()).update(&size.to_le_bytes()).finalize();
+    let number = hash.as_bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    PORTS.0 + (number % u64::from(PORTS.1)) as u16
 }
 
 #[cfg(test)]
@@ -258,6 +267,31 @@ mod tests {
         let mut both = variables("2", "job-1");
         both.push(("MASTER_ADDR", "10.0.0.1"));
         assert_eq!(of(&both).unwrap().address().0, "10.0.0.1");
+    }
+
+    #[test]
+    fn the_key_depends_on_the_job_and_on_what_only_its_processes_know() {
+        let of_job = |name, more: Option<(&'static str, &'static str)>| {
+            let mut variables = vec![
+                ("OMPI_COMM_WORLD_RANK", "3"),
+                ("OMPI_COMM_WORLD_SIZE", "4"),
+                ("OMPI_COMM_WORLD_LOCAL_RANK", "1"),
+                ("OMPI_COMM_WORLD_LOCAL_SIZE", "4"),
+                ("PMIX_NAMESPACE", name),
+            ];
+            variables.extend(more);
+            of(&variables).unwrap()
+        };
+        let plain = of_job("job-1", None);
+        assert_eq!(plain.key, of_job("job-1", None).key);
+        let own = of_job("job-1", Some((SECRET_VARIABLE, "long and random")));
+        let launchers = of_job("job-1", Some(("OMPI_MCA_orte_precondition_transports", "long and random")));
+        for other in [&own, &launchers, &of_job("job-2", None)] {
+            assert_ne!(plain.key, other.key);
+        }
+        assert_ne!(own.key, launchers.key);
+        assert_eq!(own.address(), plain.address(), "a port tells nothing of the secret");
+        assert!(!format!("{own:?}").contains("long and random"));
     }
 
     #[test]

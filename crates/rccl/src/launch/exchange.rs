@@ -1,40 +1,47 @@
-//! Rank 0 gives the id to the others over TCP.
+//! Rank 0 gives the id to the others over TCP, in the words of [`greeting`](super::greeting).
 //!
-//! A rank connects and says which one it is, of which job and of how many ranks; rank 0 answers with the id, or with why it does not. Whoever
-//! says something else is not answered.
+//! It serves all who have connected side by side, and forgets those who do not prove soon that they are ranks. So strangers neither learn
+//! anything nor hold anybody up; who opens connections by the thousand can delay ranks, which try again until their time is over.
 
-use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
+use super::address::{bind, is_taken, places};
+use super::greeting::{self, Asks, Caller, Id, Offer, Refusal, Stranger};
 use super::{Launch, LaunchError};
-use crate::communicator::UniqueId;
 
-type Id = [u8; UniqueId::SIZE];
+/// How long one side waits for the other to say something.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Before rank 0 looks again whether anybody has said anything, and a rank connects again.
+const PAUSE: Duration = Duration::from_millis(2);
+const LONG_PAUSE: Duration = Duration::from_millis(20);
+/// Strangers that are connected to rank 0, at most. The one that has come first goes then.
+const MOST_STRANGERS: usize = 256;
 
-const MAGIC: [u8; 8] = *b"frcm-rv1";
-/// How long one who has connected may take to say who it is.
-const PATIENCE: Duration = Duration::from_secs(2);
-const PAUSE: Duration = Duration::from_millis(20);
+/// A limit that all waits have together, however long it is.
+#[derive(Clone, Copy)]
+struct Deadline(Instant, Duration);
 
-/// What rank 0 answers.
-const HERE: u8 = 0;
-const OTHER_SIZE: u8 = 1;
-const TAKEN: u8 = 2;
+impl Deadline {
+    fn after(limit: Duration) -> Self {
+        Self(Instant::now(), limit)
+    }
 
-/// What a rank says.
-fn greeting(launch: &Launch) -> [u8; 32] {
-    let mut words = [0; 32];
-    words[..8].copy_from_slice(&MAGIC);
-    words[8..16].copy_from_slice(&launch.job.to_le_bytes());
-    words[16..24].copy_from_slice(&(launch.size as u64).to_le_bytes());
-    words[24..].copy_from_slice(&(launch.rank as u64).to_le_bytes());
-    words
-}
+    /// What is left of it.
+    fn left(&self) -> Duration {
+        self.1.saturating_sub(self.0.elapsed())
+    }
 
-fn word(bytes: &[u8; 32], at: usize) -> u64 {
-    bytes[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    fn is_over(&self) -> bool {
+        self.left().is_zero()
+    }
+
+    /// What is left for one wait, as sockets take it: never nothing.
+    fn patience(&self) -> Duration {
+        self.left().clamp(Duration::from_millis(1), PATIENCE)
+    }
 }
 
 /// Gives the id to all ranks, or gets it.
@@ -48,7 +55,7 @@ pub(super) fn exchange(launch: &Launch, own: Option<Id>, limit: Duration) -> Res
 
 fn name(launch: &Launch) -> String {
     let (host, port) = launch.address();
-    format!("{host}:{port}")
+    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
 fn network(launch: &Launch, problem: &'static str) -> impl Fn(io::Error) -> LaunchError {
@@ -56,115 +63,226 @@ fn network(launch: &Launch, problem: &'static str) -> impl Fn(io::Error) -> Laun
     move |source| LaunchError::Network { rank, address: address.clone(), problem, source }
 }
 
+fn nonce() -> io::Result<[u8; 32]> {
+    let mut bytes = [0; 32];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
 fn serve(launch: &Launch, id: Id, limit: Duration) -> Result<(), LaunchError> {
-    let until = Instant::now() + limit;
-    let (host, port) = launch.address();
-    // What is only for this host is not offered to others.
-    let here = if matches!(host, "127.0.0.1" | "::1" | "localhost") { host } else { "0.0.0.0" };
+    let deadline = Deadline::after(limit);
     let failed = network(launch, "rank 0 cannot listen");
-    let listener = loop {
-        match TcpListener::bind((here, port)) {
+    let listeners = loop {
+        match bind(launch, deadline.patience()) {
             // A job before may not have let go of it yet.
-            Err(error) if error.kind() == io::ErrorKind::AddrInUse && Instant::now() < until => {
-                std::thread::sleep(PAUSE);
-            }
+            Err(error) if is_taken(&error) && !deadline.is_over() => std::thread::sleep(LONG_PAUSE),
             result => break result.map_err(&failed)?,
         }
     };
-    listener.set_nonblocking(true).map_err(&failed)?;
-    let mut missing: BTreeSet<usize> = (1..launch.size).collect();
-    while !missing.is_empty() {
-        match listener.accept() {
-            Ok((stream, _)) => {
-                if let Some(rank) = answer(launch, stream, id, &missing) {
-                    missing.remove(&rank);
-                }
+    listeners.iter().try_for_each(|listener| listener.set_nonblocking(true)).map_err(&failed)?;
+    let mut offer = Offer { key: &launch.key, size: launch.size, id, missing: (1..launch.size).collect() };
+    let mut lines = Vec::new();
+    while !offer.missing.is_empty() {
+        let before = lines.len();
+        accept(&listeners, &mut lines).map_err(&failed)?;
+        let mut moved = lines.len() != before;
+        for line in &mut lines {
+            moved |= line.go_on(&mut offer);
+        }
+        lines.retain(|line| !line.is_over());
+        while lines.iter().filter(|line| !line.caller.is_proved()).count() > MOST_STRANGERS {
+            let first = lines.iter().position(|line| !line.caller.is_proved());
+            first.map(|first| lines.remove(first));
+        }
+        if moved {
+            continue;
+        }
+        if deadline.is_over() {
+            let missing = offer.missing.into_iter().collect();
+            return Err(LaunchError::Missed { address: name(launch), limit, missing, size: launch.size });
+        }
+        std::thread::sleep(if lines.is_empty() { LONG_PAUSE } else { PAUSE }.min(deadline.left()));
+    }
+    Ok(())
+}
+
+/// Takes all those in who have connected. What fails then is theirs, or passes.
+fn accept(listeners: &[TcpListener], lines: &mut Vec<Line>) -> io::Result<()> {
+    for listener in listeners {
+        while let Ok((stream, _)) = listener.accept() {
+            if stream.set_nonblocking(true).is_ok() {
+                let (caller, said) = (Caller::new(nonce()?), Vec::new());
+                lines.push(Line { stream, caller, said, since: Instant::now(), is_open: true });
             }
-            Err(_) if Instant::now() < until => std::thread::sleep(PAUSE),
-            Err(_) => {
-                let missing = missing.into_iter().collect();
-                return Err(LaunchError::Missed { address: name(launch), limit, missing, size: launch.size });
+            if lines.len() > 2 * MOST_STRANGERS {
+                break;
             }
         }
     }
     Ok(())
 }
 
-/// Answers one who has connected, and says which rank it is if it has got the id.
-fn answer(launch: &Launch, mut stream: TcpStream, id: Id, missing: &BTreeSet<usize>) -> Option<usize> {
-    let mut said = [0; 32];
-    stream.set_nonblocking(false).ok()?;
-    stream.set_read_timeout(Some(PATIENCE)).ok()?;
-    stream.set_write_timeout(Some(PATIENCE)).ok()?;
-    stream.read_exact(&mut said).ok()?;
-    if said[..8] != MAGIC || word(&said, 8) != launch.job {
-        tracing::debug!("somebody has connected who is not of this job");
-        return None;
+/// A connection to one who has called rank 0.
+struct Line {
+    stream: TcpStream,
+    caller: Caller,
+    /// What is still to be sent.
+    said: Vec<u8>,
+    /// When anything was last heard that made sense.
+    since: Instant,
+    is_open: bool,
+}
+
+impl Line {
+    /// Nothing is to come of it any more.
+    fn is_over(&self) -> bool {
+        let is_done = self.caller.is_done() && self.said.is_empty();
+        !self.is_open || is_done || self.since.elapsed() > PATIENCE
     }
-    let rank = usize::try_from(word(&said, 24)).ok()?;
-    let code = match word(&said, 16) == launch.size as u64 {
-        false => OTHER_SIZE,
-        true if missing.contains(&rank) => HERE,
-        true => TAKEN,
-    };
-    stream.write_all(&[code]).ok()?;
-    if code != HERE {
-        return None;
+
+    /// Does what can be done now. Says whether anything was.
+    fn go_on(&mut self, offer: &mut Offer<'_>) -> bool {
+        match self.try_to_go_on(offer) {
+            Ok(moved) => moved,
+            Err(error) => {
+                tracing::debug!(%error, "somebody who has called rank 0 is not served any more");
+                self.is_open = false;
+                true
+            }
+        }
     }
-    stream.write_all(&id).ok()?;
-    // It says that it has got it: it would ask again otherwise.
-    stream.read_exact(&mut said[..1]).ok()?;
-    Some(rank)
+
+    fn try_to_go_on(&mut self, offer: &mut Offer<'_>) -> io::Result<bool> {
+        let mut moved = false;
+        let mut bytes = [0; 256];
+        if let Some(count) = now(self.stream.read(&mut bytes))? {
+            if count == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            self.said.extend(self.caller.hear(&bytes[..count], offer).map_err(stranger)?);
+            moved = true;
+        }
+        while !self.said.is_empty() {
+            let Some(count) = now(self.stream.write(&self.said))? else { break };
+            if count == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            self.said.drain(..count);
+            self.since = Instant::now();
+            moved = true;
+        }
+        Ok(moved)
+    }
+}
+
+/// None for what cannot be done without waiting.
+fn now<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn stranger(_: Stranger) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::PermissionDenied,
+        "who is at the other end does not know the job's name and secret, or is no rank at all",
+    )
 }
 
 fn fetch(launch: &Launch, limit: Duration) -> Result<Id, LaunchError> {
-    let until = Instant::now() + limit;
+    let deadline = Deadline::after(limit);
     loop {
-        match ask(launch) {
+        match ask(launch, deadline) {
             Ok(Ok(id)) => return Ok(id),
-            Ok(Err(problem)) => {
+            Ok(Err(refusal)) => {
+                let problem = match refusal {
+                    Refusal::OtherSize => format!("rank 0 does not know of {} ranks", launch.size),
+                    Refusal::Taken => {
+                        "rank 0 has given the id to a process of the same rank before".to_owned()
+                    }
+                };
                 let (rank, address) = (launch.rank, name(launch));
                 return Err(LaunchError::Refused { rank, address, problem });
             }
-            Err(_) if Instant::now() < until => std::thread::sleep(PAUSE),
+            Err(_) if !deadline.is_over() => std::thread::sleep(LONG_PAUSE.min(deadline.left())),
             Err(error) => return Err(network(launch, "rank 0 cannot be reached")(error)),
         }
     }
 }
 
-/// Asks once.
-fn ask(launch: &Launch) -> io::Result<Result<Id, String>> {
-    let (host, port) = launch.address();
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-    for address in (host, port).to_socket_addrs()? {
-        let mut stream = match TcpStream::connect_timeout(&address, PATIENCE) {
-            Ok(stream) => stream,
-            Err(error) => {
-                last = error;
-                continue;
-            }
-        };
-        stream.set_read_timeout(Some(4 * PATIENCE))?;
-        stream.write_all(&greeting(launch))?;
-        let (mut code, mut id) = ([0], [0; UniqueId::SIZE]);
-        stream.read_exact(&mut code)?;
-        return match code[0] {
-            HERE => {
-                stream.read_exact(&mut id)?;
-                stream.write_all(&[HERE])?;
-                Ok(Ok(id))
-            }
-            OTHER_SIZE => Ok(Err(format!("rank 0 does not know of {} ranks", launch.size))),
-            TAKEN => Ok(Err("rank 0 has given the id to a process of the same rank before".to_owned())),
-            _ => Err(io::Error::new(io::ErrorKind::InvalidData, "rank 0 says something unknown")),
-        };
+/// Asks once, wherever rank 0 may be.
+fn ask(launch: &Launch, deadline: Deadline) -> io::Result<Result<Id, Refusal>> {
+    let mut last = io::ErrorKind::NotFound.into();
+    for place in places(launch, deadline.patience())? {
+        match ask_at(place, launch, deadline) {
+            Ok(answer) => return Ok(answer),
+            Err(error) => last = error,
+        }
     }
     Err(last)
+}
+
+fn ask_at(place: SocketAddr, launch: &Launch, deadline: Deadline) -> io::Result<Result<Id, Refusal>> {
+    let stream = TcpStream::connect_timeout(&place, deadline.patience())?;
+    let until = Deadline::after(deadline.patience());
+    let mut line = Timed { stream, until };
+    let asks = Asks::new(&launch.key, launch.size, launch.rank, nonce()?);
+    line.write_all(&asks.hello())?;
+    let mut challenge = [0; greeting::CHALLENGE];
+    line.read_exact(&mut challenge)?;
+    let (proved, proof) = asks.prove(&challenge).map_err(stranger)?;
+    line.write_all(&proof)?;
+    let mut answer = [0; greeting::ANSWER];
+    line.read_exact(&mut answer)?;
+    let answer = proved.hear(&answer).map_err(stranger)?;
+    if answer.is_ok() {
+        // Rank 0 would wait for it otherwise.
+        line.write_all(&[greeting::GOT])?;
+    }
+    Ok(answer)
+}
+
+/// A connection with a limit for everything that goes over it.
+struct Timed {
+    stream: TcpStream,
+    until: Deadline,
+}
+
+impl Timed {
+    fn left(&self) -> io::Result<Option<Duration>> {
+        match self.until.left() {
+            Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
+            left => Ok(Some(left)),
+        }
+    }
+}
+
+impl Read for Timed {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.left()?)?;
+        self.stream.read(bytes)
+    }
+}
+
+impl Write for Timed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.set_write_timeout(self.left()?)?;
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::communicator::UniqueId;
 
     /// The ranks of a job with a port of its own.
     fn job(size: usize) -> Vec<Launch> {
@@ -225,7 +343,7 @@ mod tests {
                     Err(_) => std::thread::sleep(PAUSE),
                 }
             };
-            stranger.write_all(b"GET / HTTP/1.1\r\nHost: somebody\r\n\r\n").unwrap();
+            stranger.write_all(b"GET /somewhere HTTP/1.1\r\nHost: somebody\r\nAccept: */*\r\n\r\n").unwrap();
             assert!(!matches!(stranger.read(&mut [0; 8]), Ok(1..)));
             let other = Launch { size: 3, ..job[1].clone() };
             let error = exchange(&other, None, LIMIT).unwrap_err();
@@ -236,5 +354,120 @@ mod tests {
             assert_eq!(exchange(&job[1], None, LIMIT).unwrap(), ID);
             assert_eq!(zero.join().unwrap(), ID);
         });
+    }
+
+    #[test]
+    fn silent_strangers_hold_nobody_up() {
+        let job = job(3);
+        std::thread::scope(|scope| {
+            let zero = scope.spawn(|| exchange(&job[0], Some(ID), LIMIT).unwrap());
+            let mut silent = Vec::new();
+            while silent.len() < 40 {
+                match TcpStream::connect(job[0].address()) {
+                    Ok(stream) => silent.push(stream),
+                    Err(_) => std::thread::sleep(PAUSE),
+                }
+            }
+            // Some say a part of what a rank says.
+            for (at, stranger) in silent.iter_mut().enumerate() {
+                let hello = Asks::new(&job[1].key, 3, 1, [at as u8; 32]).hello();
+                stranger.write_all(&hello[..at]).unwrap();
+            }
+            // If rank 0 served them one after the other, it would not come to these within its limit.
+            let ranks = [1, 2].map(|rank| {
+                let launch = &job[rank];
+                scope.spawn(move || exchange(launch, None, LIMIT).unwrap())
+            });
+            ranks.into_iter().for_each(|rank| assert_eq!(rank.join().unwrap(), ID));
+            assert_eq!(zero.join().unwrap(), ID);
+        });
+    }
+
+    #[test]
+    fn more_strangers_than_rank_0_has_room_for_are_forgotten() {
+        let job = job(2);
+        std::thread::scope(|scope| {
+            let zero = scope.spawn(|| exchange(&job[0], Some(ID), LIMIT).unwrap());
+            let mut held = Vec::new();
+            while held.len() < MOST_STRANGERS + 20 {
+                match TcpStream::connect(job[0].address()) {
+                    Ok(stream) => held.push(stream),
+                    Err(_) => std::thread::sleep(PAUSE),
+                }
+            }
+            assert_eq!(exchange(&job[1], None, LIMIT).unwrap(), ID);
+            assert_eq!(zero.join().unwrap(), ID);
+        });
+    }
+
+    #[test]
+    fn the_longest_limit_is_one() {
+        let job = job(2);
+        std::thread::scope(|scope| {
+            let one = scope.spawn(|| exchange(&job[1], None, Duration::MAX).unwrap());
+            assert_eq!(exchange(&job[0], Some(ID), Duration::MAX).unwrap(), ID);
+            assert_eq!(one.join().unwrap(), ID);
+        });
+    }
+
+    #[test]
+    fn who_does_not_know_the_secret_gets_no_id_and_gives_none() {
+        let job = job(2);
+        let other = Launch { key: greeting::Key::of("", ["guessed", ""]), ..job[1].clone() };
+        std::thread::scope(|scope| {
+            let zero = scope.spawn(|| exchange(&job[0], Some(ID), LIMIT).unwrap());
+            let error = exchange(&other, None, Duration::from_millis(300)).unwrap_err();
+            assert!(matches!(error, LaunchError::Network { .. }), "{error}");
+            assert_eq!(exchange(&job[1], None, LIMIT).unwrap(), ID);
+            assert_eq!(zero.join().unwrap(), ID);
+        });
+        // One who was there before rank 0 is no rank 0.
+        std::thread::scope(|scope| {
+            let impostor = Launch { rank: 0, ..other };
+            let impostor =
+                scope.spawn(move || exchange(&impostor, Some([66; UniqueId::SIZE]), Duration::from_secs(1)));
+            let error = exchange(&job[1], None, Duration::from_millis(600)).unwrap_err();
+            assert!(matches!(error, LaunchError::Network { rank: 1, .. }), "{error}");
+            assert!(impostor.join().unwrap().is_err());
+        });
+    }
+
+    /// Where this process listens on a port, by what the system says: the addresses in hexadecimal, as it writes them.
+    fn listens(port: u16) -> Vec<String> {
+        let tables = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
+        let text: String = tables.iter().flat_map(std::fs::read_to_string).collect();
+        let words = text.lines().map(|line| line.split_whitespace().skip(1).take(3).collect::<Vec<_>>());
+        let here = words.filter(|words| words.len() == 3 && words[2] == "0A");
+        here.filter_map(|words| words[0].strip_suffix(&format!(":{port:04X}")).map(str::to_owned)).collect()
+    }
+
+    #[test]
+    fn rank_0_of_a_job_of_one_host_listens_on_the_loopback_interface_alone() {
+        for host in
+            ["127.0.0.1", "127.0.1.1", "localhost", "LOCALHOST", "10.255.255.1", "no-such-host.invalid"]
+        {
+            let of = |rank: usize| Launch {
+                address: (host.to_owned(), job(1)[0].address().1),
+                local_size: Some(2),
+                rank,
+                size: 2,
+                ..job(1)[0].clone()
+            };
+            let zero = of(0);
+            let one = Launch { rank: 1, ..zero.clone() };
+            std::thread::scope(|scope| {
+                let zero = scope.spawn(|| exchange(&zero, Some(ID), LIMIT).unwrap());
+                let at = loop {
+                    match listens(one.address().1) {
+                        at if at.is_empty() => std::thread::sleep(PAUSE),
+                        at => break at,
+                    }
+                };
+                let is_loopback = |at: &String| at.ends_with("7F") || at.ends_with("01000000");
+                assert!(at.iter().all(is_loopback), "{host}: {at:?}");
+                assert_eq!(exchange(&one, None, LIMIT).unwrap(), ID, "{host}");
+                zero.join().unwrap();
+            });
+        }
     }
 }

@@ -23,11 +23,19 @@
 //! The first launcher in this order whose rank is set counts. A program that `mpirun` or `srun` starts may itself set torchrun's variables, as
 //! is usual; they go first for that reason. `FERROCM_RCCL_ADDRESS`, a host and a port, overrides where rank 0 is.
 //!
+//! # Who is believed
+//! Rank 0 and the others prove to each other that they know the same: the name that the launcher has given the job, and
+//! `FERROCM_RCCL_SECRET` if it is set (also Open MPI's own key, `OMPI_MCA_orte_precondition_transports`). The proofs and the id itself are
+//! of no use to those who listen on the network. The names of jobs can be guessed (torchrun's is `none` by default): against attackers only
+//! a secret helps, which has to be long and random. Rank 0 of a job whose ranks are all on one host listens on the loopback interface only.
+//!
 //! Without a port in the environment, it depends on the name that the launcher has given the job, so that two jobs on one host do not meet. torchrun's
 //! own store listens on `MASTER_PORT` if `TORCHELASTIC_USE_AGENT_STORE` is `True`; then the port behind it is used.
 
+mod address;
 mod env;
 mod exchange;
+pub(crate) mod greeting;
 
 use std::time::Duration;
 
@@ -40,6 +48,8 @@ pub use env::Launcher;
 
 /// The variable that says where rank 0 listens: a host and a port.
 pub const ADDRESS_VARIABLE: &str = variables::RCCL_ADDRESS.name;
+/// The variable that has what only the job's processes know. Who does not know it learns no id, and gives none to a rank.
+pub const SECRET_VARIABLE: &str = variables::RCCL_SECRET.name;
 
 /// Why the ranks of a job do not find each other.
 #[derive(Debug, thiserror::Error)]
@@ -134,8 +144,8 @@ pub struct Launch {
     local_size: Option<usize>,
     /// Where rank 0 listens.
     address: (String, u16),
-    /// What tells the job from others.
-    job: u64,
+    /// What the ranks of the job know each other by.
+    key: greeting::Key,
 }
 
 impl Launch {
@@ -186,6 +196,11 @@ impl Launch {
     /// How many processes are on this host, if the launcher says so.
     pub fn local_size(&self) -> Option<usize> {
         self.local_size
+    }
+
+    /// Whether all processes are known to be on one host.
+    fn is_one_host(&self) -> bool {
+        self.size == 1 || self.local_size == Some(self.size)
     }
 
     /// Where rank 0 listens while the ranks find each other: host and port.

@@ -20,6 +20,8 @@ const INVALID: S = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
 const SIGNAL: u8 = 0xff;
 /// Begins every handle.
 const MAGIC: u32 = 0x7670_0000;
+/// No memory has more, which also leaves room to round up.
+const MOST_BYTES: u64 = isize::MAX as u64;
 
 /// A handle's words.
 struct Shared {
@@ -42,6 +44,11 @@ impl Shared {
     /// The file, if it is still that file, of that many bytes.
     fn open(&self, bytes: u64) -> Result<File, S> {
         let path = format!("/proc/{}/fd/{}", self.process, self.descriptor);
+        // To open a file that is something else may do something.
+        let named = std::fs::metadata(&path).map_err(|_| INVALID)?;
+        if named.ino() != self.inode || !named.is_file() {
+            return Err(INVALID);
+        }
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(|_| INVALID)?;
         let found = file.metadata().map_err(|_| INVALID)?;
         let same = found.ino() == self.inode && found.len() == bytes && keeps_its_size(&file);
@@ -58,12 +65,14 @@ impl Shared {
     fn decode(words: [u32; 8]) -> Option<Shared> {
         let [pool, process, descriptor, inode, inode_high, size, size_high, check] = words;
         let whole = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
-        (pool & !0xff == MAGIC && check == !pool).then(|| Shared {
+        let size = whole(size, size_high);
+        let is_size = (1..=MOST_BYTES).contains(&size);
+        (pool & !0xff == MAGIC && check == !pool && is_size).then(|| Shared {
             pool: pool as u8,
             process,
             descriptor,
             inode: whole(inode, inode_high),
-            size: whole(size, size_high),
+            size,
         })
     }
 }
@@ -183,6 +192,9 @@ mod tests {
         assert_eq!((read.pool, read.process, read.descriptor), (16, 77, 9));
         assert_eq!((read.inode, read.size), (shared.inode, shared.size));
         assert!(Shared::decode([0; 8]).is_none());
+        for size in [0, u64::MAX, MOST_BYTES + 1] {
+            assert!(Shared::decode(Shared { size, ..shared }.encode()).is_none(), "{size}");
+        }
         let mut broken = words;
         broken[0] ^= 1;
         assert!(Shared::decode(broken).is_none());
