@@ -38,6 +38,11 @@ impl Barrier {
         }
     }
 
+    /// Waves that have not ended.
+    pub fn members(&self) -> u32 {
+        self.members
+    }
+
     /// How often it was complete.
     pub fn completed(&self) -> u64 {
         self.completed

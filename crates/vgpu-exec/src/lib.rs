@@ -18,7 +18,7 @@
 //! | `program` | finding reachable code, lowering it when a wave first comes there, the run loop |
 //! | `watch` | what the run loop tells whoever watches a wave |
 //! | `stillness` | which waves only wait for others |
-//! | `settle` | where waves stop after a barrier, so that all have read LDS |
+//! | `settle` | where waves stop after a barrier, so that all have read LDS before one overwrites it |
 //! | `lower` | operands and modifiers; the choice of a handler |
 //! | `level` | one body compiled for each CPU level |
 //! | `rows` | making arrays of lanes |
@@ -70,6 +70,7 @@ pub use memory::{
 pub use program::{FORM_MODES, Place, location};
 pub use program::{Fetched, Form, Program, Unit, enter, run, run_unwatched};
 pub use salu::Hardware;
+pub use settle::Since;
 pub use watch::{Unwatched, Watch};
 pub use wave::{Code, Flow, Handler, Src, Wave};
 pub(crate) use wave::{TEMPS, all};

@@ -1,6 +1,6 @@
 //! Lowered code: units of reachable instructions, found and lowered when a wave first comes there.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -212,6 +212,46 @@ impl Program {
         }
     }
 
+    /// What is reachable from `entry` by direct jumps, in the order in which it is lowered.
+    fn reach(&self, entry: u64, form: Form) -> Reached {
+        let mut reached = Reached { steps: Vec::new(), targets: HashSet::from([entry]) };
+        let (mut seen, mut insts) = (HashSet::new(), 0);
+        let mut todo = BTreeSet::from([entry]);
+        while let Some(start) = todo.pop_first() {
+            if seen.contains(&start) {
+                continue;
+            }
+            let mut pc = start;
+            loop {
+                if !seen.insert(pc) {
+                    reached.targets.insert(pc);
+                    reached.steps.push((pc, Next::Seen));
+                    break;
+                }
+                let fetched = if insts < LONGEST { Next::Here(self.fetch(pc, form)) } else { Next::TooLong };
+                insts += 1;
+                let inst = match &fetched {
+                    Next::Here(Fetched::Inst(inst)) => *inst,
+                    _ => {
+                        reached.steps.push((pc, fetched));
+                        break;
+                    }
+                };
+                reached.steps.push((pc, fetched));
+                let next = after(pc, &inst);
+                if let Some(target) = direct_target(&inst, next) {
+                    reached.targets.insert(target);
+                    todo.insert(target);
+                }
+                if ends(&inst) {
+                    break;
+                }
+                pc = next;
+            }
+        }
+        reached
+    }
+
     /// Lowers everything that is reachable from `entry` by direct jumps.
     fn build(&self, entry: u64, form: Form) -> Unit {
         let lanes = usize::from(form.lanes);
@@ -227,63 +267,53 @@ impl Program {
             outside: false,
         };
         let mut jumps: Vec<(u32, u64)> = Vec::new();
-        let mut todo = BTreeSet::from([entry]);
-        while let Some(start) = todo.pop_first() {
-            if unit.index.contains_key(&start) {
-                continue;
+        let Reached { steps, targets } = self.reach(entry, form);
+        let mut settling = Settling::default();
+        for (pc, next) in steps {
+            let number = unit.insts.len() as u32;
+            if !matches!(next, Next::Seen) {
+                unit.index.insert(pc, unit.codes.len() as u32);
             }
-            let mut pc = start;
-            let mut settling = Settling::default();
-            loop {
-                let here = unit.codes.len() as u32;
-                if unit.index.contains_key(&pc) {
-                    jumps.push((here, pc));
-                    unit.codes.push(lower::goto(unit.insts.len().saturating_sub(1) as u32));
-                    break;
+            let inst = match next {
+                Next::Here(Fetched::Inst(inst)) => inst,
+                Next::Seen => {
+                    jumps.push((unit.codes.len() as u32, pc));
+                    unit.codes.push(lower::goto(number.saturating_sub(1)));
+                    continue;
                 }
-                unit.index.insert(pc, here);
-                let number = unit.insts.len() as u32;
-                let inst = match self.fetch(pc, form) {
-                    Fetched::Inst(inst) if unit.insts.len() < LONGEST => inst,
-                    Fetched::Inst(_) => {
-                        unit.codes.push(lower::leave(pc, number));
-                        unit.note(lower::no_inst(), pc);
-                        break;
-                    }
-                    Fetched::Illegal(bytes) => {
-                        unit.codes.push(lower::illegal(&bytes, number));
-                        unit.note(lower::no_inst(), pc);
-                        break;
-                    }
-                    Fetched::Outside => {
-                        unit.outside |= pc == entry;
-                        unit.codes.push(lower::outside(pc, number));
-                        unit.note(lower::no_inst(), pc);
-                        break;
-                    }
-                };
-                unit.note(inst, pc);
-                let next = pc.wrapping_add(u64::from(inst.size.max(4)));
-                if let Some(target) = direct_target(&inst, next) {
-                    jumps.push((here, target));
-                    todo.insert(target);
+                other => {
+                    unit.codes.push(match other {
+                        Next::Here(Fetched::Illegal(bytes)) => lower::illegal(&bytes, number),
+                        Next::TooLong => lower::leave(pc, number),
+                        _ => {
+                            unit.outside |= pc == entry;
+                            lower::outside(pc, number)
+                        }
+                    });
+                    unit.note(lower::no_inst(), pc);
+                    continue;
                 }
-                if form.indexed && inst.format.is_vector_arithmetic() {
-                    unit.codes.push(lower::indexed(&context, number));
-                    unit.registers.last_mut().into_iter().for_each(|registers| registers.indirect = true);
-                } else {
-                    lower::lower(&inst, pc, number, &context, &mut unit.pool, &mut unit.codes);
-                }
-                if settling.pass(&inst) {
-                    unit.codes.push(settle::code(number));
-                }
-                if form.watched && unit.codes.len() == here as usize {
-                    unit.codes.push(lower::hint(number));
-                }
-                if ends(&inst) {
-                    break;
-                }
-                pc = next;
+            };
+            unit.note(inst, pc);
+            let around = settling.pass(&inst, targets.contains(&pc));
+            if around.stop != 0 {
+                unit.codes.push(settle::stop(around.stop, number));
+            }
+            let here = unit.codes.len() as u32;
+            if let Some(target) = direct_target(&inst, after(pc, &inst)) {
+                jumps.push((here, target));
+            }
+            if form.indexed && inst.format.is_vector_arithmetic() {
+                unit.codes.push(lower::indexed(&context, number));
+                unit.registers.last_mut().into_iter().for_each(|registers| registers.indirect = true);
+            } else {
+                lower::lower(&inst, pc, number, &context, &mut unit.pool, &mut unit.codes);
+            }
+            if around.note != 0 {
+                unit.codes.push(settle::note(around.note, number));
+            }
+            if form.watched && unit.codes.len() == here as usize {
+                unit.codes.push(lower::hint(number));
             }
         }
         for (code, target) in jumps {
@@ -296,6 +326,28 @@ impl Program {
         }
         unit
     }
+}
+
+/// Code before it is lowered.
+struct Reached {
+    steps: Vec<(u64, Next)>,
+    /// Where waves come to from elsewhere than from the instruction before.
+    targets: HashSet<u64>,
+}
+
+/// What is lowered next.
+enum Next {
+    /// What is at the address.
+    Here(Fetched),
+    /// Nothing: what is at the address was lowered before.
+    Seen,
+    /// The way to another unit: this one is long enough.
+    TooLong,
+}
+
+/// The address of the instruction after another one.
+fn after(pc: u64, inst: &Inst) -> u64 {
+    pc.wrapping_add(u64::from(inst.size.max(4)))
 }
 
 impl Unit {
@@ -431,7 +483,9 @@ pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -
             // SAFETY: `code` began in range; every path through a unit ends in an instruction that does not return `Next`, and
             // jumps were resolved to indices in range.
             let this = unsafe { &*code };
-            if W::ON
+            // What belongs to no instruction is nobody's to hear of.
+            let heard = W::ON && this.sdst != Code::ASIDE;
+            if heard
                 && !inside
                 && let Err(fault) = watch.before(wave, unit, this)
             {
@@ -439,7 +493,7 @@ pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -
             }
             // SAFETY: the code was lowered for this CPU and the wave's size.
             let flow = unsafe { (this.run)(wave, this) };
-            if W::ON {
+            if heard {
                 let next = unit.index_of(this);
                 inside = matches!(flow, Flow::Next | Flow::Run)
                     && codes.get(next + 1).is_some_and(|after| after.inst == this.inst);

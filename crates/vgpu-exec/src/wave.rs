@@ -8,6 +8,7 @@ use vgpu_isa::{Generation, Modifiers, scalar};
 use super::Barrier;
 use super::program::{Pool, Unit};
 use super::salu::Hardware;
+use super::settle::Since;
 use super::stillness::{FIRST, Stillness};
 use crate::{Access, WaveFault};
 
@@ -27,7 +28,7 @@ pub enum Flow {
     Barrier,
     /// The wave gives other waves a chance (`s_sleep`, a long loop).
     Yield,
-    /// The wave has passed a barrier and lets the others come as far.
+    /// The wave is about to overwrite LDS that it has read since a barrier, and lets the others come as far.
     Settle,
     /// The wave gives other waves a chance, then executes the instruction again.
     Retry,
@@ -94,7 +95,7 @@ pub struct Code {
     pub rows: [Row; 3],
     /// Input and output modifiers.
     pub mods: Modifiers,
-    /// Second, scalar destination slot.
+    /// Second, scalar destination slot; [`Code::ASIDE`] in what belongs to no instruction.
     pub sdst: u8,
     /// How many codes with the same handler, [`Code::plain`] all or none, follow, which the handler may execute in the same call; it returns [`Flow::Run`]
     /// then.
@@ -108,6 +109,11 @@ pub struct Code {
 }
 
 const _: () = assert!(std::mem::offset_of!(Code, src) <= 64);
+
+impl Code {
+    /// [`Code::sdst`] of what stands between instructions, of which observers do not hear.
+    pub(crate) const ASIDE: u8 = u8::MAX;
+}
 
 /// How many rows [`Wave::temp`] has: two per source operand.
 pub(crate) const TEMPS: usize = 8;
@@ -149,8 +155,8 @@ pub struct Wave {
     pub barrier: *mut Barrier,
     /// How often the barrier had been complete when the wave last went through it.
     pub passed: u64,
-    /// Whether the wave stops at the next place for that ([`Flow::Settle`]).
-    pub settles: bool,
+    /// What it has done since it was last together with the others of its workgroup: whether it stops for them ([`Flow::Settle`]).
+    pub since: Since,
     /// The round of global wave sync that the wave waits for, 0 while it waits for none.
     pub round: u64,
     /// After how many jumps backward its next time slice ends.
@@ -189,7 +195,7 @@ impl Wave {
             unit: None,
             barrier: std::ptr::null_mut(),
             passed: 0,
-            settles: false,
+            since: Since::default(),
             round: 0,
             slice: FIRST,
             stillness: None,
@@ -216,9 +222,13 @@ impl Wave {
 
     /// Goes through the workgroup's barrier if it was complete since the last time.
     pub fn pass_barrier(&mut self) -> bool {
-        let completed = self.barrier_mut().map_or(0, |barrier| barrier.completed());
+        let (completed, members) =
+            self.barrier_mut().map_or((0, 0), |barrier| (barrier.completed(), barrier.members()));
         let passes = completed > self.passed;
         self.passed = completed;
+        if passes {
+            self.since.barrier(members > 1);
+        }
         passes
     }
 

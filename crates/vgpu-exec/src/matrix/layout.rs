@@ -4,7 +4,8 @@
 //! lie as rows of D, each of all blocks. In all layouts sixteen lanes of a register, from one that is a multiple of sixteen,
 //! are sixteen neighbours in such a row, and the elements that share a register follow each other in K.
 //!
-//! The layouts are those of AMD's instruction set documents and its matrix instruction calculator.
+//! The layouts are those of AMD's instruction set documents and its matrix instruction calculator; those of gfx950 are what AMD
+//! measured there. `crates/vgpu/tests/exec/matrix/layouts.txt` has them, with their sources.
 
 use super::table::{Family, INSTRUCTIONS, Instruction, Sum};
 use crate::simd::LANES;
@@ -80,7 +81,11 @@ impl Spread {
             Family::Mfma => {
                 let width = row.n * row.blocks;
                 let groups = 64 / width;
-                Spread { per_lane: k / groups, groups, run: k / groups, lanes: width, swapped: false }
+                let per_lane = k / groups;
+                // Eight registers of 8-bit or larger elements are two sets of four, with all groups of lanes in each: B of gfx950's
+                // sparse instructions with twice the K of gfx942's, and what has 32 numbers of eight bits.
+                let run = if per_lane * bits == 256 { per_lane / 2 } else { per_lane };
+                Spread { per_lane, groups, run, lanes: width, swapped: false }
             }
             Family::Gfx11 => Spread { per_lane: k, groups: 1, run: k, lanes: LANES, swapped: false },
             Family::Gfx12 => {

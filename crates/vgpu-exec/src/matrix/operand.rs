@@ -46,7 +46,8 @@ pub(super) struct Reading {
     pub flush: bool,
     /// The chunk of lanes that is read for each chunk.
     pub order: [usize; 4],
-    /// The register that holds the exponents by which each lane's elements are scaled, and the lowest bit of the byte.
+    /// The register that holds the exponents by which elements are scaled, and the lowest bit of the byte: each 32 elements of a row
+    /// of A (a column of B) have one, first those of all rows for the first 32, then for the next.
     pub scale: Option<(Tuple, u32)>,
 }
 
@@ -102,6 +103,9 @@ pub(super) unsafe fn gather<S: Simd>(
                     continue;
                 }
                 let to = panel.add(usize::from(place));
+                // The sixteen lanes that hold the scales of these elements.
+                let scales =
+                    (usize::from(place) / width / SCALED * width + usize::from(place) % width) / LANES;
                 let bits: U<S> = tuple.read(register, how.order[chunk]);
                 match format {
                     Format::F32 if how.flush => put(to, 0, bits.as_f32().flush().bits()),
@@ -137,19 +141,19 @@ pub(super) unsafe fn gather<S: Simd>(
                                 code = code | words[word + 1] << (32 - shift);
                             }
                             let value = eight::widen(format, code & 0x3f);
-                            put(to, part, scaled(value, how, chunk));
+                            put(to, part, scaled(value, how, scales));
                         }
                     }
                     Format::Fp4 => {
                         for part in 0..8 {
                             let value = eight::widen(format, bits >> (4 * part as u32) & 15);
-                            put(to, part, scaled(value, how, chunk));
+                            put(to, part, scaled(value, how, scales));
                         }
                     }
                     Format::Fp8 | Format::Bf8 if how.scale.is_some() => {
                         for part in 0..4 {
                             let value = eight::widen(format, bits >> (8 * part as u32));
-                            put(to, part, scaled(value, how, chunk));
+                            put(to, part, scaled(value, how, scales));
                         }
                     }
                     Format::Fp8Fnuz | Format::Bf8Fnuz | Format::Fp8 | Format::Bf8 => {
@@ -174,10 +178,13 @@ pub(super) unsafe fn gather<S: Simd>(
     }
 }
 
-/// Elements of a chunk, scaled if there are scales.
+/// How many elements that follow each other in K share a scale.
+const SCALED: usize = 32;
+
+/// Sixteen elements, scaled if there are scales, by those in a chunk of lanes.
 ///
 /// # Safety
-/// The register of the scales must be in the wave's file.
+/// The register of the scales must be in the wave's file, and the chunk one of the wave.
 #[inline(always)]
 unsafe fn scaled<S: Simd>(value: U<S>, how: &Reading, chunk: usize) -> U<S> {
     let Some((register, shift)) = how.scale else { return value };

@@ -13,7 +13,6 @@ use std::sync::atomic::{Ordering, fence};
 use vgpu_isa::{Generation, Inst, Op, Operand, Special};
 
 use super::lower::{Context, operands};
-use super::settle::waits_for_lds;
 use super::{Code, Flow, Src, Wave};
 
 // NEW-OP: scalar ones, in the file of their kind.
@@ -71,35 +70,40 @@ unsafe fn wait_for_stores(wave: &mut Wave, _: &Code) -> Flow {
 
 /// Hints, other waits and cache control: memory is coherent and every instruction is done before the next.
 fn vanishes(op: Op) -> bool {
-    waits_for_lds(op)
-        || matches!(
-            op,
-            Op::SNop
-                | Op::SClause
-                | Op::SDelayAlu
-                | Op::SSetprio
-                | Op::SSetInstPrefetchDistance
-                | Op::SWaitcntDepctr
-                | Op::SWaitcntExpcnt
-                | Op::SWaitcntVmcnt
-                | Op::SWaitcntVscnt
-                | Op::SWaitAlu
-                | Op::SWaitBvhcnt
-                | Op::SWaitEvent
-                | Op::SWaitExpcnt
-                | Op::SWaitKmcnt
-                | Op::SWaitLoadcnt
-                | Op::SWaitSamplecnt
-                | Op::SWaitStorecnt
-                | Op::SWakeup
-                | Op::SIcacheInv
-                | Op::SIncperflevel
-                | Op::SDecperflevel
-                | Op::STtracedata
-                | Op::STtracedataImm
-                | Op::SSetkill
-                | Op::SVersion
-        )
+    matches!(
+        op,
+        Op::SNop
+            | Op::SClause
+            | Op::SDelayAlu
+            | Op::SSetprio
+            | Op::SSetInstPrefetchDistance
+            | Op::SWaitcnt
+            | Op::SWaitcntDepctr
+            | Op::SWaitcntExpcnt
+            | Op::SWaitcntLgkmcnt
+            | Op::SWaitcntVmcnt
+            | Op::SWaitcntVscnt
+            | Op::SWaitAlu
+            | Op::SWaitBvhcnt
+            | Op::SWaitDscnt
+            | Op::SWaitEvent
+            | Op::SWaitExpcnt
+            | Op::SWaitIdle
+            | Op::SWaitKmcnt
+            | Op::SWaitLoadcnt
+            | Op::SWaitLoadcntDscnt
+            | Op::SWaitSamplecnt
+            | Op::SWaitStorecnt
+            | Op::SWaitStorecntDscnt
+            | Op::SWakeup
+            | Op::SIcacheInv
+            | Op::SIncperflevel
+            | Op::SDecperflevel
+            | Op::STtracedata
+            | Op::STtracedataImm
+            | Op::SSetkill
+            | Op::SVersion
+    )
 }
 
 /// A 32-bit scalar source.

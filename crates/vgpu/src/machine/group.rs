@@ -10,8 +10,10 @@ use super::observe::Observers;
 use crate::exec::{self, Access, Barrier, Elsewhere, Flow, Wave, WaveFault};
 use gpu_report::{Fault, FaultKind, Site};
 
-/// How often each wave of a workgroup may yield before another workgroup gets a turn.
-const TURN: u32 = 16;
+/// How often each wave of a workgroup may yield before another workgroup gets a turn, times [`SETTLED`].
+const TURN: u32 = 16 * SETTLED;
+/// How many stops for other waves to come as far, which are short, count as much as a time slice.
+const SETTLED: u32 = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
@@ -138,7 +140,7 @@ impl Group {
             wave.access.set_code(launch.code.base()..launch.code.end());
             wave.barrier = barrier;
             wave.passed = 0;
-            wave.settles = false;
+            wave.since = exec::Since::default();
             wave.stored = false;
             wave.fault = None;
             position.index = index;
@@ -227,8 +229,7 @@ impl Group {
             if still && !released {
                 break;
             }
-            // Waves that settle have hardly begun.
-            rounds += u32::from(!settled);
+            rounds += if settled { 1 } else { SETTLED };
         }
         Turn::Parked
     }
@@ -252,11 +253,9 @@ impl Group {
     /// Lets waves go on that wait at the barrier if it is complete. Says whether there were any.
     fn release(&mut self) -> bool {
         let mut released = false;
-        let several = self.states.len() > 1;
         for (index, (state, wave)) in self.states.iter_mut().zip(&mut self.waves).enumerate() {
             if *state == State::Waiting && wave.pass_barrier() {
                 *state = State::Ready;
-                wave.settles = several;
                 released = true;
                 self.observers.released(index as u32);
             }

@@ -161,3 +161,64 @@ extern "C" __global__ void call_by_address(unsigned (*function)(unsigned), unsig
     unsigned value = function(values[at]);
     values[at] = function(value) + 1;
 }
+
+// The waves of a workgroup come about equally far on hardware, which kernels rely on by accident. The three that follow have data races.
+
+// Cholesky's factorisation of a matrix in LDS, column by column. One work-item replaces the number on the diagonal that all have just
+// read, after a barrier at the end of the round before.
+extern "C" __global__ void cholesky(int n, float *matrix) {
+    extern __shared__ float a[];
+    for (int at = threadIdx.x; at < n * n; at += blockDim.x) a[at] = matrix[at];
+    __syncthreads();
+    for (int k = 0; k < n; k++) {
+        float square = a[k * n + k];
+        if (!(square > 0)) break;
+        float root = sqrtf(square);
+        if (threadIdx.x == 0) a[k * n + k] = root;
+        __syncthreads();
+        for (int i = k + 1 + threadIdx.x; i < n; i += blockDim.x) a[i * n + k] /= root;
+        __syncthreads();
+        for (int at = threadIdx.x; at < n * n; at += blockDim.x) {
+            int i = at / n, j = at % n;
+            if (j > k && i >= j) a[i * n + j] -= a[i * n + k] * a[j * n + k];
+        }
+        __syncthreads();
+    }
+    for (int at = threadIdx.x; at < n * n; at += blockDim.x) matrix[at] = a[at];
+}
+
+// All sum up a row of LDS, which takes many loads and waits; the next round begins with writes to it.
+extern "C" __global__ void sums_of_rows(int rounds, const unsigned *factors, unsigned *out) {
+    __shared__ unsigned row[256];
+    unsigned value = threadIdx.x;
+    for (int round = 0; round < rounds; round++) {
+        row[threadIdx.x] = value;
+        __syncthreads();
+        unsigned sum = 0;
+#pragma unroll 8
+        for (int i = 0; i < 96; i++) sum += factors[i] * row[(threadIdx.x + i) & 255];
+        value = sum ^ round;
+    }
+    out[threadIdx.x] = value;
+}
+
+// A program: two words for each step. 0: a barrier. 1 and 2: reads and writes the word of LDS that the second word says, counted from the
+// work-item's own in a region of 256. 3: some waves are busy for a while.
+extern "C" __global__ void in_step(int steps, const unsigned *program, unsigned *out) {
+    __shared__ unsigned words[4 * 256];
+    unsigned value = threadIdx.x * 2654435761u;
+    for (int region = 0; region < 4; region++) words[256 * region + threadIdx.x] = value + region;
+    __syncthreads();
+    for (int step = 0; step < steps; step++) {
+        unsigned operand = program[2 * step + 1];
+        unsigned at = (operand & ~255u) | ((operand + threadIdx.x) & 255);
+        switch (program[2 * step]) {
+        case 0: __syncthreads(); break;
+        case 1: value = value * 31 + words[at]; break;
+        case 2: words[at] = value ^ step; break;
+        default:
+            for (unsigned i = 0; i < (operand & 7) * (threadIdx.x / 32); i++) value = value * 5 + i;
+        }
+    }
+    out[threadIdx.x] = value;
+}

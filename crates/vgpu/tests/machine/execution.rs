@@ -273,3 +273,111 @@ fn interrupts_reach_the_host_with_their_number() {
         assert!(events.into_iter().eq(1000..1040));
     });
 }
+
+/// As rocSOLVER does it, with a race: the diagonal is replaced while others may still read it.
+#[test]
+fn a_value_is_replaced_at_the_head_of_a_loop_when_all_waves_have_read_it() {
+    on_all_wave_sizes("execution", |gpu| {
+        let n = 36usize;
+        let mut random = Random(17);
+        let lower: Vec<f64> = (0..n * n)
+            .map(|at| match (at / n, at % n) {
+                (i, j) if i == j => 4.0 + (random.next() >> 40) as f64 / (1 << 24) as f64,
+                (i, j) if i > j => (random.next() >> 40) as f64 / (1 << 24) as f64 - 0.5,
+                _ => 0.0,
+            })
+            .collect();
+        let product = |i: usize, j: usize| (0..n).map(|k| lower[i * n + k] * lower[j * n + k]).sum::<f64>();
+        let matrix: Vec<f32> = (0..n * n).map(|at| product(at / n, at % n) as f32).collect();
+        let a = gpu.upload(&matrix);
+        let (n_arg, lds) = (Arg::I32(n as i32), 4 * (n * n) as u32);
+        gpu.launch("cholesky", [256, 1, 1], [256, 1, 1], lds, &[n_arg, Arg::Pointer(a)]).unwrap();
+        let found = gpu.download::<f32>(a, n * n);
+        for at in (0..n * n).filter(|at| at % n <= at / n) {
+            let (found, expected) = (f64::from(found[at]), lower[at]);
+            let target = gpu.device.target().name;
+            assert!((found - expected).abs() < 1e-3, "{target}: {at}: {found}, not {expected}");
+        }
+    });
+}
+
+/// As rocSOLVER does it, with a race: a row is overwritten while others may still sum it up.
+#[test]
+fn a_row_is_overwritten_when_all_waves_have_summed_it_up() {
+    on_all_wave_sizes("execution", |gpu| {
+        let mut random = Random(18);
+        let factors: Vec<u32> = (0..96).map(|_| (random.next() >> 40) as u32 | 1).collect();
+        let (of, out) = (gpu.upload(&factors), gpu.alloc(4 * 256));
+        gpu.run("sums_of_rows", 1, 256, &[Arg::I32(5), Arg::Pointer(of), Arg::Pointer(out)]);
+        let mut row: Vec<u32> = (0..256).collect();
+        for round in 0..5 {
+            let sum = |item: usize| {
+                let products = factors.iter().enumerate().map(|(i, f)| f.wrapping_mul(row[(item + i) & 255]));
+                products.fold(0u32, u32::wrapping_add) ^ round
+            };
+            row = (0..256).map(sum).collect();
+        }
+        assert!(gpu.download::<u32>(out, 256) == row, "{}", gpu.device.target().name);
+    });
+}
+
+/// Random programs in which waves overwrite what others read before, in terms of steps that all take at once, and read nothing that others
+/// wrote since a barrier: there, hardware and a machine on which all take each step together are the same.
+#[test]
+fn waves_come_equally_far_between_barriers() {
+    const ITEMS: usize = 256;
+    let mut random = Random(19);
+    let mut draw = |below: u64| ((random.next() >> 33) % below) as u32;
+    let programs: Vec<Vec<[u32; 2]>> = (0..8)
+        .map(|_| {
+            // By how much the work-items' own words were shifted in a region that was written since the last barrier.
+            let mut written: [Option<u32>; 4] = [None; 4];
+            let mut step = || match draw(8) {
+                0 => {
+                    written = [None; 4];
+                    [0, 0]
+                }
+                1 => [3, draw(256)],
+                kind => {
+                    let region = draw(4);
+                    let shift = written[region as usize].unwrap_or_else(|| draw(256));
+                    if kind > 5 {
+                        written[region as usize] = Some(shift);
+                    }
+                    [if kind > 5 { 2 } else { 1 }, 256 * region + shift]
+                }
+            };
+            (0..60).map(|_| step()).collect()
+        })
+        .collect();
+    let model = |program: &[[u32; 2]]| {
+        let mut values: Vec<u32> = (0..ITEMS as u32).map(|item| item.wrapping_mul(2_654_435_761)).collect();
+        let mut words: Vec<u32> =
+            (0..4).flat_map(|r| values.iter().map(move |v| v.wrapping_add(r))).collect();
+        for (step, [kind, operand]) in program.iter().enumerate() {
+            for (item, value) in values.iter_mut().enumerate() {
+                let at = (operand & !255) as usize | (*operand as usize + item) & 255;
+                match kind {
+                    1 => *value = value.wrapping_mul(31).wrapping_add(words[at]),
+                    2 => words[at] = *value ^ step as u32,
+                    3 => {
+                        for i in 0..(operand & 7) * (item as u32 / 32) {
+                            *value = value.wrapping_mul(5).wrapping_add(i);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        values
+    };
+    on_all_wave_sizes("execution", |gpu| {
+        let out = gpu.alloc(4 * ITEMS);
+        for program in &programs {
+            let steps = Arg::Pointer(gpu.upload(program));
+            gpu.run("in_step", 1, ITEMS as u32, &[Arg::I32(60), steps, Arg::Pointer(out)]);
+            let target = gpu.device.target().name;
+            assert!(gpu.download::<u32>(out, ITEMS) == model(program), "{target}: {program:?}");
+        }
+    });
+}

@@ -332,14 +332,14 @@ impl Matrices {
             for i in 0..row.n {
                 for k in 0..row.k {
                     let b = encode(row.b, self.b(row, block, k, i));
-                    for place in model::input(row, lanes, false, block, i, k) {
+                    for &place in model::input(row, lanes, false, block, i, k) {
                         bench.put(B, place, row.b.bits(), b);
                     }
                     if row.sparse {
                         continue;
                     }
                     let a = encode(row.a, self.a(row, block, i, k));
-                    for place in model::input(row, lanes, true, block, i, k) {
+                    for &place in model::input(row, lanes, true, block, i, k) {
                         bench.put(A, place, row.a.bits(), a);
                     }
                 }

@@ -1,13 +1,141 @@
-//! Where elements are, by the formulas of AMD's documents: from the element to the register, where `layout` goes from the
-//! register to the element.
+//! Where elements are, by a table from outside: `layouts.txt`.
 
-use vgpu::exec::matrix::table::{Family, Instruction, Sum};
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+use vgpu::exec::matrix::table::{INSTRUCTIONS, Instruction, Sum};
+use vgpu::isa::{Fact, Op};
 
 /// A place in a tuple of registers: register, lane, first bit.
 pub(super) type Place = (usize, usize, usize);
 
-fn in_register(element: usize, bits: usize) -> (usize, usize) {
-    (element * bits / 32, element * bits % 32)
+/// What a bit of an element's number, or of a lane's, is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Bit {
+    /// A bit of a coordinate: of the row, the column, the position in the sum or the block.
+    Of(usize, u32),
+    /// There is a copy for either value.
+    Copied,
+    /// The half of the register that the instruction chooses.
+    Half,
+    /// There is nothing where it is set.
+    Empty,
+}
+
+/// Coordinates of an element, by the letters of the table.
+const COORDINATES: &str = "ijkb";
+
+/// Where the elements of an operand are: the bits of the element's number in its lane, and those of the lane.
+#[derive(Debug)]
+struct Layout {
+    element: Vec<Bit>,
+    lane: Vec<Bit>,
+}
+
+impl Layout {
+    fn parse(text: &str) -> Layout {
+        let bits = |text: &str| -> Vec<Bit> {
+            let bit = |word: &str| match word {
+                "*" => Bit::Copied,
+                "h" => Bit::Half,
+                "-" => Bit::Empty,
+                _ => {
+                    let coordinate = COORDINATES.find(&word[..1]).unwrap_or_else(|| panic!("{word}: {text}"));
+                    Bit::Of(coordinate, word[1..].parse().unwrap_or_else(|_| panic!("{word}: {text}")))
+                }
+            };
+            text.split_whitespace().filter(|word| *word != "0").map(bit).collect()
+        };
+        let (element, lane) = text.split_once('/').unwrap_or_else(|| panic!("no lanes: {text}"));
+        Layout { element: bits(element), lane: bits(lane) }
+    }
+
+    /// The element's number in its lane, and the lanes.
+    fn find(&self, at: [usize; 4], half: usize) -> (usize, Vec<usize>) {
+        let value = |bits: &[Bit]| {
+            bits.iter().enumerate().fold(0, |value, (place, bit)| {
+                let set = match bit {
+                    Bit::Of(coordinate, bit) => at[*coordinate] >> bit & 1,
+                    Bit::Half => half,
+                    Bit::Copied | Bit::Empty => 0,
+                };
+                value | set << place
+            })
+        };
+        let mut lanes = vec![value(&self.lane)];
+        for (place, _) in self.lane.iter().enumerate().filter(|(_, bit)| **bit == Bit::Copied) {
+            lanes.extend(lanes.iter().map(|lane| lane | 1 << place).collect::<Vec<_>>());
+        }
+        (value(&self.element), lanes)
+    }
+}
+
+/// A row of the table.
+struct Row {
+    a: Layout,
+    b: Layout,
+    d: Layout,
+    /// The index of a sparse A, or the scales of A and B.
+    others: Vec<Layout>,
+    /// What the layouts say of all elements of A, B and D, worked out once; of D, for either half of registers.
+    places: [OnceLock<Vec<Vec<Place>>>; 3],
+}
+
+/// An instruction, the lanes of a wave, and the width of an element if the instruction chooses it, else 0.
+type Key = (Op, usize, usize);
+
+/// Where a row is in the table.
+fn number((op, lanes, width): Key) -> usize {
+    (op as usize * 2 + lanes / 64) * 4 + width.saturating_sub(2) / 2
+}
+
+fn table() -> &'static [Option<(Key, Row)>] {
+    static TABLE: OnceLock<Vec<Option<(Key, Row)>>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let (mut table, mut target) = (Vec::new(), "");
+        table.resize_with(Op::ALL.len() * 8, || None);
+        for line in
+            include_str!("layouts.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
+        {
+            if let Some(name) = line.strip_prefix('[') {
+                target = name.trim_end_matches(']');
+                continue;
+            }
+            let mut columns = line.split(" | ");
+            let (name, lanes) = columns.next().and_then(|first| first.split_once(' ')).expect(line);
+            let (name, width) = name.split_once(':').unwrap_or((name, "0"));
+            // Names that mean something else in another generation have that generation's name at their end.
+            let suffix = if target == "gfx1201" { "_gfx12".to_owned() } else { format!("_{target}") };
+            let of_target = Op::ALL.iter().find(|op| op.name().strip_suffix(&*suffix) == Some(name));
+            let op = of_target.or_else(|| Op::ALL.iter().find(|op| op.name() == name));
+            let op = *op.unwrap_or_else(|| panic!("no instruction {name}"));
+            let mut layouts = columns.map(Layout::parse);
+            let mut next = || layouts.next().unwrap_or_else(|| panic!("too few operands: {line}"));
+            let row = Row {
+                a: next(),
+                b: next(),
+                d: next(),
+                others: layouts.collect(),
+                places: Default::default(),
+            };
+            let key = (op, lanes.parse().expect(line), width.parse().expect(line));
+            assert!(table[number(key)].replace((key, row)).is_none(), "twice: {line}");
+        }
+        table
+    })
+}
+
+/// The row that has an instruction's A, or else B and D.
+fn row_of(row: &Instruction, lanes: usize, is_a: bool) -> &'static Row {
+    let bits = if is_a { row.a.bits() } else { row.b.bits() };
+    let width = if row.op.has(Fact::FORMATS) { bits } else { 0 };
+    let found = table()[number((row.op, lanes, width))].as_ref();
+    &found.unwrap_or_else(|| panic!("no row for {:?} in waves of {lanes}", row.op)).1
+}
+
+/// The place of an element of a lane, or of a pair of registers for elements of 64 bits.
+fn place(element: usize, lane: usize, bits: usize) -> Place {
+    if bits == 64 { (element, lane, 0) } else { (element * bits / 32, lane, element * bits % 32) }
 }
 
 /// Where an element of row `i` of a dense A, or column `i` of B, is, and all its copies.
@@ -18,41 +146,18 @@ pub(super) fn input(
     block: usize,
     i: usize,
     k: usize,
-) -> Vec<Place> {
-    let bits = if is_a { row.a.bits() } else { row.b.bits() };
-    match row.family {
-        Family::Mfma => {
-            let per_lane = row.k / (64 / (row.n * row.blocks));
-            let lane = block * row.n + k / per_lane * row.n * row.blocks + i;
-            let (register, bit) = in_register(k % per_lane, bits);
-            vec![(register, lane, bit)]
-        }
-        Family::Gfx11 => {
-            let (register, bit) = in_register(k, bits);
-            (0..lanes / 16).map(|copy| (register, 16 * copy + i, bit)).collect()
-        }
-        Family::Gfx12 => {
-            let (register, lane) = match (row.sparse, lanes, bits) {
-                (true, 32, 16) => (4 * (k / 16) + k / 2 % 4, 16 * (k / 8 % 2)),
-                (true, 32, 8) => (k / 4 % 4, 16 * (k / 16)),
-                (true, 32, _) if row.k == 32 => (k / 8 % 2, 16 * (k / 16)),
-                (true, 32, _) => (k / 8 % 4, 16 * (k / 32)),
-                (true, _, 16) => (k / 2 % 4, 16 * (k / 8)),
-                (true, _, 8) => (k / 4 % 2, 32 * (k / 8 % 2) + 16 * (k / 16)),
-                (true, _, _) if row.k == 32 => (0, 32 * (k / 8 % 2) + 16 * (k / 16)),
-                (true, _, _) => (k / 8 % 2, 32 * (k / 16 % 2) + 16 * (k / 32)),
-                (false, 32, 16) => (2 * (k / 8) + k / 2 % 2, 16 * (k / 4 % 2)),
-                (false, 32, 8) => (k / 4 % 2, 16 * (k / 8)),
-                (false, 32, _) if row.k == 16 => (0, 16 * (k / 8)),
-                (false, 32, _) => (k / 8 % 2, 16 * (k / 16)),
-                (false, _, 16) => (k / 2 % 2, 32 * (k / 8 % 2) + 16 * (k / 4 % 2)),
-                (false, _, 8) => (0, 32 * (k / 4 % 2) + 16 * (k / 8 % 2)),
-                (false, _, _) if row.k == 16 => (0, 16 * (k / 8)),
-                (false, _, _) => (0, 32 * (k / 8 % 2) + 16 * (k / 16 % 2)),
-            };
-            vec![(register, lane + i, bits * (k % (32 / bits)))]
-        }
-    }
+) -> &'static [Place] {
+    let found = row_of(row, lanes, is_a);
+    let places = found.places[usize::from(!is_a)].get_or_init(|| {
+        let (layout, bits) = if is_a { (&found.a, row.a.bits()) } else { (&found.b, row.b.bits()) };
+        let places = |at: usize| {
+            let (block, i, k) = (at / row.k / row.n, at / row.k % row.n, at % row.k);
+            let (element, copies) = layout.find([i, i, k, block], 0);
+            copies.into_iter().map(|lane| place(element, lane, bits)).collect()
+        };
+        (0..row.blocks * row.n * row.k).map(places).collect()
+    });
+    &places[(block * row.n + i) * row.k + k]
 }
 
 /// Where element `which` (0 or 1) of the two that a sparse A has of columns `4 * four..` is, and where its index is.
@@ -64,42 +169,23 @@ pub(super) fn sparse_input(
     which: usize,
     set: usize,
 ) -> (Place, Place) {
-    let bits = row.a.bits();
-    let k = 4 * four;
-    if row.family == Family::Mfma {
-        let per_lane = row.k / 2 / (64 / row.n);
-        let stored = 2 * four + which;
-        let lane = stored / per_lane * row.n + i;
-        let local = stored % per_lane;
-        let (register, bit) = in_register(local, bits);
-        // Two bits for each element of a lane.
-        let index = 2 * per_lane * set;
-        return ((register, lane, bit), (0, lane, index + local / 2 * 4 + 2 * which));
-    }
-    let (register, lane, first) = match (lanes, bits) {
-        (32, 16) => (2 * (k / 16) + k / 4 % 2, 16 * (k / 8 % 2), 8 * (k / 16) + 4 * (k / 4 % 2)),
-        (32, 8) => (k / 8 % 2, 16 * (k / 16), 4 * (k / 4 % 4)),
-        (32, _) if row.k == 32 => (0, 16 * (k / 16), 4 * (k / 4 % 4)),
-        (32, _) => (k / 16 % 2, 16 * (k / 32), 4 * (k / 4 % 8)),
-        (_, 16) => (k / 4 % 2, 16 * (k / 8), 4 * (k / 4 % 2)),
-        (_, 8) => (0, 32 * (k / 8 % 2) + 16 * (k / 16), 4 * (k / 4 % 2)),
-        (_, _) if row.k == 32 => (0, 16 * (k / 16), 4 * (k / 4 % 4)),
-        (_, _) => (0, 32 * (k / 16 % 2) + 16 * (k / 32), 4 * (k / 4 % 4)),
-    };
-    let sets = index_sets(row, lanes);
-    let bit = if bits == 16 { 16 * which } else { 2 * bits * (k / 4 % (16 / bits)) + bits * which };
-    ((register, lane + i, bit), (0, lane + i, 32 / sets * set + first + 2 * which))
+    let found = row_of(row, lanes, true);
+    let at = [i, 0, 4 * four + 2 * which, 0];
+    let (element, lane) = found.a.find(at, 0);
+    let (field, index_lane) = found.others[0].find(at, 0);
+    let first = 32 / index_sets(row, lanes) * set;
+    (place(element, lane[0], row.a.bits()), (0, index_lane[0], first + 2 * field))
 }
 
-/// How many sets of indices the index register has.
+/// How many sets of indices the index register has: as many as have room.
 pub(super) fn index_sets(row: &Instruction, lanes: usize) -> usize {
-    match (row.family, lanes, row.a.bits()) {
-        (Family::Mfma, _, _) => 32 / (2 * row.k / 2 / (64 / row.n)),
-        (_, 32, 4) if row.k == 64 => 1,
-        (_, 32, _) => 2,
-        (_, _, 4) => 2,
-        _ => 4,
-    }
+    16 >> row_of(row, lanes, true).others[0].element.len()
+}
+
+/// The lane that has the scale of an element of row `i` of A, or column `i` of B.
+pub(super) fn scale_lane(row: &Instruction, is_a: bool, i: usize, k: usize) -> usize {
+    let scales = &row_of(row, 64, is_a).others[usize::from(!is_a)];
+    scales.find([i, i, k, 0], 0).1[0]
 }
 
 /// Where an element of C and D is; `half` is the one that gfx11 uses of registers for 16 bits.
@@ -111,24 +197,57 @@ pub(super) fn output(
     i: usize,
     j: usize,
 ) -> Place {
-    let wide = !matches!(row.sum, Sum::F16 | Sum::Bf16);
-    match (row.family, lanes) {
-        (Family::Mfma, _) => {
-            let height = if row.sum == Sum::F64 { 1 } else { 4 };
-            let groups_per_register = 64 / row.n;
-            let blocks_per_register = 64usize.div_ceil(row.n * row.n / height);
-            let register =
-                block * (row.n * row.n / 64) + i / (height * groups_per_register) * height + i % height;
-            let group = i / height % groups_per_register;
-            let lane = block % blocks_per_register * row.n + group * blocks_per_register * row.n + j;
-            (register, lane, 0)
+    let found = row_of(row, lanes, false);
+    let places = found.places[2].get_or_init(|| {
+        let bits = match row.sum {
+            Sum::F64 => 64,
+            Sum::F32 | Sum::I32 => 32,
+            Sum::F16 | Sum::Bf16 => 16,
+        };
+        let places = |at: usize| {
+            let (block, i, j) = (at / row.n / row.n, at / row.n % row.n, at % row.n);
+            let place_in = |half| {
+                let (element, lane) = found.d.find([i, j, 0, block], half);
+                place(element, lane[0], bits)
+            };
+            vec![place_in(0), place_in(1)]
+        };
+        (0..row.blocks * row.n * row.n).map(places).collect()
+    });
+    places[(block * row.n + i) * row.n + j][half]
+}
+
+#[test]
+fn the_table_has_every_instruction_and_nothing_else() {
+    let mut keys: Vec<Key> = table().iter().flatten().map(|(key, _)| *key).collect();
+    for row in INSTRUCTIONS {
+        for &lanes in super::wave_sizes(row) {
+            for is_a in [true, false] {
+                row_of(row, lanes, is_a);
+                let width = if is_a { row.a.bits() } else { row.b.bits() };
+                keys.retain(|key| *key != (row.op, lanes, if row.op.has(Fact::FORMATS) { width } else { 0 }));
+            }
         }
-        (Family::Gfx11, _) => {
-            (i / (lanes / 16), 16 * (i % (lanes / 16)) + j, if wide { 0 } else { 16 * half })
+    }
+    assert!(keys.is_empty(), "{keys:?}");
+}
+
+#[test]
+fn every_element_has_a_place_of_its_own() {
+    for row in INSTRUCTIONS {
+        for &lanes in super::wave_sizes(row) {
+            let mut places = HashSet::new();
+            for at in 0..row.blocks * row.n * row.k {
+                let (block, i, k) = (at / row.k / row.n, at / row.k % row.n, at % row.k);
+                for place in input(row, lanes, false, block, i, k) {
+                    assert!(place.1 < lanes && places.insert(*place), "{:?} B {place:?}", row.op);
+                }
+            }
+            let mut places = HashSet::new();
+            for at in 0..row.blocks * row.n * row.n {
+                let place = output(row, lanes, 0, at / row.n / row.n, at / row.n % row.n, at % row.n);
+                assert!(place.1 < lanes && places.insert(place), "{:?} D {place:?}", row.op);
+            }
         }
-        (_, 32) if wide => (i % 8, 16 * (i / 8) + j, 0),
-        (_, 32) => (i / 2 % 4, 16 * (i / 8) + j, 16 * (i % 2)),
-        (_, _) if wide => (i % 4, 32 * (i / 4 % 2) + 16 * (i / 8) + j, 0),
-        (_, _) => (i / 2 % 2, 32 * (i / 4 % 2) + 16 * (i / 8) + j, 16 * (i % 2)),
     }
 }

@@ -274,7 +274,7 @@ fn lanes_of_b_are_permuted() {
 
 /// Scales are powers of two, so that products of small integers stay exact.
 #[test]
-fn elements_are_scaled_by_their_lanes() {
+fn each_32_elements_have_a_scale() {
     for row in INSTRUCTIONS.iter().filter(|row| row.op.has(Fact::FORMATS)) {
         for byte in 0..4u8 {
             let mut random = Random(u64::from(byte));
@@ -291,15 +291,13 @@ fn elements_are_scaled_by_their_lanes() {
             };
             let factors =
                 scales.map(|register| (0..64).map(|lane| exponent(register, lane)).collect::<Vec<_>>());
-            let scaled = |values: &[i64], factors: &[i64]| -> Vec<i64> {
-                let factor = |at: usize| factors[at % row.k / 32 * row.n + at / row.k];
+            let scaled = |values: &[i64], is_a: bool| -> Vec<i64> {
+                let lane = |at: usize| model::scale_lane(row, is_a, at / row.k, at % row.k);
+                let factor = |at: usize| factors[usize::from(!is_a)][lane(at)];
                 values.iter().enumerate().map(|(at, value)| value * factor(at)).collect()
             };
-            let expected = Matrices {
-                a: scaled(&matrices.a, &factors[0]),
-                b: scaled(&matrices.b, &factors[1]),
-                ..matrices.clone()
-            };
+            let expected =
+                Matrices { a: scaled(&matrices.a, true), b: scaled(&matrices.b, false), ..matrices.clone() };
             let mut inst = inst(row, Modifiers::default(), false);
             inst.op = match row.n {
                 16 => Op::VMfmaScaleF32_16x16x128F8f6f4,
