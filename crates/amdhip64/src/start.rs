@@ -1,6 +1,10 @@
-//! What the library runs on: `FERROCM_DEVICE`, a device URI.
+//! What the library runs on: a device URI. A program that uses `hip` and has no virtual GPU in itself passes that of the virtual GPU that it
+//! opens ([`open_virtual`]). Otherwise it is in the environment variable `FERROCM_HIP_DEVICE`, or else in `FERROCM_DEVICE`.
 //!
-//! | value | means |
+//! Two variables, because such a program names with `FERROCM_DEVICE` what *it* runs on, which may be the second GPU of the library:
+//! `amdgpu:1`.
+//!
+//! | URI | means |
 //! |---|---|
 //! | `auto`, or nothing | AMD's HSA runtime if it is there and has a GPU, else `vgpu` |
 //! | `amdgpu` | AMD's HSA runtime |
@@ -14,28 +18,79 @@ use hip_sys::Table;
 
 use crate::output;
 
-const DEVICE_VARIABLE: &str = "FERROCM_DEVICE";
+/// What the library runs on, the first that is set.
+const DEVICE_VARIABLES: [&str; 2] = ["FERROCM_HIP_DEVICE", "FERROCM_DEVICE"];
+
+/// What has been started, once something has.
+static STARTED: OnceLock<Started> = OnceLock::new();
+
+/// What the library runs on.
+#[derive(Debug)]
+struct Started {
+    table: &'static Table,
+    /// The GPUs are virtual ones of this library.
+    is_virtual: bool,
+}
 
 /// The functions behind the exported ones. The first call starts everything.
 ///
 /// Where nothing can be started the reason goes to standard error, and functions that need a device return
 /// `hipErrorNotInitialized`.
 pub(crate) fn table() -> &'static Table {
-    static TABLE: OnceLock<&'static Table> = OnceLock::new();
-    TABLE.get_or_init(|| {
-        drop_in_log::start("libamdhip64");
-        output::through_c();
-        let value = std::env::var_os(DEVICE_VARIABLE).unwrap_or_default();
-        let started = match value.to_str() {
-            Some(uri) => Choice::of(uri).and_then(|choice| choice.start()),
-            None => Err("it is not UTF-8".to_owned()),
-        };
-        started.unwrap_or_else(|reason| {
-            let value = value.to_string_lossy();
-            tracing::error!("HIP cannot start with {DEVICE_VARIABLE}=`{value}`: {reason}");
-            hip_on_hsa::unstarted()
-        })
+    STARTED.get_or_init(|| start(from_environment)).table
+}
+
+fn start(how: impl FnOnce() -> Started) -> Started {
+    drop_in_log::start("libamdhip64");
+    output::through_c();
+    how()
+}
+
+fn from_environment() -> Started {
+    let values = DEVICE_VARIABLES.map(|name| (name, std::env::var_os(name).unwrap_or_default()));
+    let (name, value) = values.iter().find(|(_, value)| !value.is_empty()).unwrap_or(&values[1]);
+    let started = match value.to_str() {
+        Some(uri) => Choice::of(uri).and_then(|choice| choice.start()),
+        None => Err("it is not UTF-8".to_owned()),
+    };
+    started.unwrap_or_else(|reason| {
+        let value = value.to_string_lossy();
+        tracing::error!("HIP cannot start with {name}=`{value}`: {reason}");
+        Started { table: hip_on_hsa::unstarted(), is_virtual: false }
     })
+}
+
+/// Virtual GPUs that a program has opened.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    /// The ordinal of the first.
+    pub(crate) first: i32,
+    pub(crate) count: i32,
+    /// The URI of each, with all parameters.
+    pub(crate) uri: String,
+}
+
+/// Makes the virtual GPUs that a URI names, unless there are equal ones. If nothing has been started yet, the program sees these,
+/// whatever the environment says of devices.
+pub(crate) fn open_virtual(uri: &str) -> Result<Opened, String> {
+    let Choice::Virtual(parameters) = Choice::of(uri)? else { return Err(format!("`{uri}` is no virtual GPU")) };
+    let config: vgpu::DeviceConfig =
+        parameters.parse().map_err(|error: vgpu::ConfigError| error.to_string())?;
+    let start_here = || match virtual_table(Visible::all()) {
+        Ok(table) => Started { table, is_virtual: true },
+        Err(reason) => {
+            tracing::error!("HIP cannot start on virtual GPUs: {reason}");
+            Started { table: hip_on_hsa::unstarted(), is_virtual: false }
+        }
+    };
+    let first = vgpu::attach(&config).map_err(|error| error.to_string())?;
+    if !STARTED.get_or_init(|| start(start_here)).is_virtual {
+        return Err("it has started with other GPUs, as the environment or its first call said".to_owned());
+    }
+    let each = vgpu::DeviceConfig { count: 1, ..config.clone() };
+    let first = i32::try_from(first).map_err(|error| error.to_string())?;
+    let count = i32::try_from(config.count).map_err(|error| error.to_string())?;
+    Ok(Opened { first, count, uri: format!("vgpu:{each}") })
 }
 
 /// What a device URI asks for.
@@ -75,7 +130,8 @@ impl<'a> Choice<'a> {
         }
     }
 
-    fn start(self) -> Result<&'static Table, String> {
+    fn start(self) -> Result<Started, String> {
+        let real = |table| Started { table, is_virtual: false };
         match self {
             Self::Virtual(parameters) => start_virtual(parameters),
             Self::Amd(list) => {
@@ -85,11 +141,12 @@ impl<'a> Choice<'a> {
                     Some(list) => visible.and_of_these(list),
                     None => visible,
                 };
-                hip_on_hsa::table_of(hsa, visible).map_err(|error| error.to_string())
+                hip_on_hsa::table_of(hsa, visible).map(real).map_err(|error| error.to_string())
             }
             Self::Auto => match amd_with_gpu() {
                 Ok(hsa) => {
-                    hip_on_hsa::table_of(hsa, Visible::from_env(hsa)).map_err(|error| error.to_string())
+                    let table = hip_on_hsa::table_of(hsa, Visible::from_env(hsa));
+                    table.map(real).map_err(|error| error.to_string())
                 }
                 Err(reason) => {
                     tracing::info!("runs on a virtual GPU: {reason}");
@@ -114,12 +171,16 @@ fn amd_with_gpu() -> Result<&'static hsa_sys::Table, String> {
     }
 }
 
-fn start_virtual(parameters: &str) -> Result<&'static Table, String> {
+fn start_virtual(parameters: &str) -> Result<Started, String> {
     let config: vgpu::DeviceConfig =
         parameters.parse().map_err(|error: vgpu::ConfigError| error.to_string())?;
     vgpu::attach(&config).map_err(|error| error.to_string())?;
-    let hsa = vgpu::hsa::table();
-    hip_on_hsa::table_of(hsa, Visible::from_env(hsa)).map_err(|error| error.to_string())
+    let table = virtual_table(Visible::from_env(vgpu::hsa::table()))?;
+    Ok(Started { table, is_virtual: true })
+}
+
+fn virtual_table(visible: Visible) -> Result<&'static Table, String> {
+    hip_on_hsa::table_of(vgpu::hsa::table(), visible).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

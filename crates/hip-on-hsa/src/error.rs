@@ -8,6 +8,8 @@ use hip_sys::hipError_t;
 use hsa::raw::{Calls, Errors, Failure, Kind, is_success};
 use hsa_sys::hsa_status_t;
 
+use crate::unseen;
+
 /// What the runtime's own functions return; the error is the code that the caller of HIP will see.
 pub(crate) type Result<T = ()> = std::result::Result<T, hipError_t>;
 
@@ -21,6 +23,7 @@ thread_local! {
 /// Runs an entry point: turns its result into a code, remembers the code for this thread, and keeps a panic from
 /// unwinding into C.
 pub(crate) fn entry(call: impl FnOnce() -> Result) -> hipError_t {
+    unseen::begin();
     let code = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => hipError_t::hipSuccess,
         Ok(Err(code)) => code,

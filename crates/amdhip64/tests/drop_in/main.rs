@@ -2,5 +2,6 @@
 
 mod calls;
 mod programs;
+mod rust;
 #[path = "../support/mod.rs"]
 mod support;

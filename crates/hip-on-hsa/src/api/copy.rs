@@ -25,7 +25,8 @@ pub(crate) fn copy(rect: Rect, kind: hipMemcpyKind, stream: hipStream_t, wait: b
         transfer.check(runtime, Some(stream.device))?;
         return capture.add(Op::Copy(transfer));
     }
-    transfer.start(runtime, &stream, wait)
+    transfer.start(runtime, &stream, wait)?;
+    if wait { stream.report_launches() } else { Ok(()) }
 }
 
 pub(crate) const DEFAULT_STREAM: hipStream_t = std::ptr::null_mut();

@@ -90,7 +90,7 @@ pub(crate) fn has_known_fault(device: &Device, function: &str) -> bool {
 
 /// Whether the device reports every access outside of its allocations.
 pub(crate) fn finds_faults(device: &Device) -> bool {
-    let finds = device.backend() == hip::Backend::Virtual;
+    let finds = device.has_exact_bounds();
     if !finds {
         eprintln!("skipped: {device} does not report every access out of bounds");
     }
