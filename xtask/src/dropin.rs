@@ -24,12 +24,15 @@ struct Library {
     folder: &'static str,
 }
 
+/// What the library of HIP is called.
+pub(crate) const HIP_NAME: &str = "libamdhip64.so.7";
+
 /// HIP over any HSA.
 const HIP: Library = Library {
     package: "ferrocm-amdhip64",
     target: "amdhip64",
     script: "crates/amdhip64/symbols.map",
-    soname: "libamdhip64.so.7",
+    soname: HIP_NAME,
     folder: "",
 };
 

@@ -22,8 +22,8 @@ use crate::rocm::headers::{self, Headers};
 use crate::rocm::test_tools;
 use crate::tools::{self, NEXTEST, TARGETS};
 use crate::{
-    PROGRAM, build_kernels, candle, conflicts, dependencies, engines, miri, package, registry, results,
-    template,
+    PROGRAM, build_kernels, candle, conflicts, dependencies, dropin, engines, miri, package, registry,
+    results, template,
 };
 
 /// The virtual devices that all device tests run on: one of each generation.
@@ -680,7 +680,15 @@ fn without_virtual_gpu(shared: &Shared) -> Result<Outcome> {
     // A process for each test: what a test traces, others in its process could have decided. Nothing of `xtask` is built: with its
     // features, most of what these packages depend on is what all other tests have.
     let mut command = nextest_command(shared)?;
-    command.args(["run", "--lib", "--test", "cli", "-p", "xtask"]).args(packages);
+    command.args(["run", "--lib", "--test", "cli", "-p", "xtask"]).args(&packages);
+    execute(command)?;
+    // The same program on this project's library has a virtual GPU, by name and with all that it tells.
+    let [library, _] = dropin::hip_and_hsa()?;
+    let mut command = nextest_command(shared)?;
+    command.args(["run", "--test", "device", "-p", "xtask"]).args(packages);
+    command.args(["--filterset", "package(ferrocm-hip) and test(/^(library|faults|launch|memory)::/)"]);
+    command.env("FERROCM_HIP_LIBRARY", library.join(dropin::HIP_NAME));
+    command.env("FERROCM_DEVICE", WAVE_SIZE_DEVICES[0]);
     execute(command)
 }
 

@@ -6,12 +6,13 @@
 //!
 //! | variable | says |
 //! |---|---|
-//! | `FERROCM_DEVICE` | `auto` (the default), `amdgpu…` or `vgpu…`: a device URI, of what to run on |
+//! | `FERROCM_HIP_DEVICE`, else `FERROCM_DEVICE` | `auto` (the default), `amdgpu…` or `vgpu…`: a device URI, of what to run on |
 //! | `HIP_VISIBLE_DEVICES`, `ROCR_VISIBLE_DEVICES` | which of its devices the program sees, and in what order |
 //! | `FERROCM_LOG` | what goes to standard error: `off`, `error` (the default), `warn`, `info`, `debug` or `trace` |
 //!
 //! C++ programs get no more than a code when a kernel faults. The report, which names kernel, instruction, lane and address, is
-//! an error in the sense of `FERROCM_LOG`.
+//! an error in the sense of `FERROCM_LOG`. Programs that use `hip` get it as theirs, exact bounds of buffers, and virtual GPUs by name:
+//! `hip-sys` finds the function `ferrocm_hip_extensions_1`.
 #![warn(missing_docs)]
 
 #[rustfmt::skip]
@@ -24,6 +25,7 @@
     reason = "generated: each function passes its arguments on, and its caller keeps the contract of the headers"
 )]
 mod exports;
+mod extensions;
 mod host_code;
 #[rustfmt::skip]
 #[allow(

@@ -1,6 +1,10 @@
-//! What the library runs on: `FERROCM_DEVICE`, a device URI.
+//! What the library runs on: a device URI. A program that uses `hip` and has no virtual GPU in itself passes that of the virtual GPU that it
+//! opens ([`open_virtual`]). Otherwise it is in the environment variable `FERROCM_HIP_DEVICE`, or else in `FERROCM_DEVICE`.
 //!
-//! | value | means |
+//! Two variables, because such a program names with `FERROCM_DEVICE` what *it* runs on, which may be the second GPU of the library:
+//! `amdgpu:1`.
+//!
+//! | URI | means |
 //! |---|---|
 //! | `auto`, or nothing | AMD's HSA runtime if it is there and has a GPU, else `vgpu` |
 //! | `amdgpu` | AMD's HSA runtime |
@@ -14,27 +18,89 @@ use hip_sys::Table;
 
 use crate::output;
 
+/// What the library runs on, the first that is set.
+const DEVICE_VARIABLES: [variables::Variable; 2] = [variables::HIP_DEVICE, variables::DEVICE];
+
+/// What has been started, once something has.
+static STARTED: OnceLock<Started> = OnceLock::new();
+
+/// What the library runs on.
+#[derive(Debug)]
+struct Started {
+    table: &'static Table,
+    /// The GPUs are virtual ones of this library.
+    is_virtual: bool,
+}
+
+impl Started {
+    /// Nothing: functions that need a device say so.
+    fn nothing() -> Self {
+        Self { table: hip_on_hsa::unstarted(), is_virtual: false }
+    }
+}
+
 /// The functions behind the exported ones. The first call starts everything.
 ///
 /// Where nothing can be started the reason goes to standard error, and functions that need a device return
 /// `hipErrorNotInitialized`.
 pub(crate) fn table() -> &'static Table {
-    static TABLE: OnceLock<&'static Table> = OnceLock::new();
-    TABLE.get_or_init(|| {
-        drop_in_log::start("libamdhip64");
-        output::through_c();
-        let variable = variables::DEVICE;
-        let uri = timeline::start().and_then(|_| variable.text());
-        let started = uri.and_then(|uri| {
-            let uri = uri.unwrap_or_default();
-            let started = Choice::of(&uri).and_then(|choice| choice.start());
-            started.map_err(|reason| variable.error(&uri, reason))
-        });
-        started.unwrap_or_else(|error| {
-            tracing::error!("HIP cannot start with {error}");
-            hip_on_hsa::unstarted()
-        })
+    STARTED.get_or_init(|| start(from_environment)).table
+}
+
+fn start(how: impl FnOnce() -> Result<Started, variables::Error>) -> Started {
+    drop_in_log::start("libamdhip64");
+    output::through_c();
+    timeline::start().and_then(|_| how()).unwrap_or_else(|error| {
+        tracing::error!("HIP cannot start with {error}");
+        Started::nothing()
     })
+}
+
+fn from_environment() -> Result<Started, variables::Error> {
+    for variable in DEVICE_VARIABLES {
+        if let Some(uri) = variable.text()? {
+            let started = Choice::of(&uri).and_then(|choice| choice.start());
+            return started.map_err(|reason| variable.error(&uri, reason));
+        }
+    }
+    Choice::Auto.start().map_err(|reason| variables::DEVICE.error("", reason))
+}
+
+/// Virtual GPUs that a program has opened.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    /// The ordinal of the first.
+    pub(crate) first: i32,
+    pub(crate) count: i32,
+    /// The URI of each, with all parameters.
+    pub(crate) uri: String,
+}
+
+/// Makes the virtual GPUs that a URI names, unless there are equal ones. If nothing has been started yet, the program sees these,
+/// whatever the environment says of devices.
+pub(crate) fn open_virtual(uri: &str) -> Result<Opened, String> {
+    let Choice::Virtual(parameters) = Choice::of(uri)? else {
+        return Err(format!("`{uri}` is no virtual GPU"));
+    };
+    let config: vgpu::DeviceConfig =
+        parameters.parse().map_err(|error: vgpu::ConfigError| error.to_string())?;
+    let start_here = || {
+        Ok(match virtual_table(Visible::all()) {
+            Ok(table) => Started { table, is_virtual: true },
+            Err(reason) => {
+                tracing::error!("HIP cannot start on virtual GPUs: {reason}");
+                Started::nothing()
+            }
+        })
+    };
+    let first = vgpu::attach(&config).map_err(|error| error.to_string())?;
+    if !STARTED.get_or_init(|| start(start_here)).is_virtual {
+        return Err("it has started with other GPUs, as the environment or its first call said".to_owned());
+    }
+    let each = vgpu::DeviceConfig { count: 1, ..config.clone() };
+    let first = i32::try_from(first).map_err(|error| error.to_string())?;
+    let count = i32::try_from(config.count).map_err(|error| error.to_string())?;
+    Ok(Opened { first, count, uri: format!("vgpu:{each}") })
 }
 
 /// What a device URI asks for.
@@ -74,7 +140,8 @@ impl<'a> Choice<'a> {
         }
     }
 
-    fn start(self) -> Result<&'static Table, String> {
+    fn start(self) -> Result<Started, String> {
+        let real = |table| Started { table, is_virtual: false };
         match self {
             Self::Virtual(parameters) => start_virtual(parameters),
             Self::Amd(list) => {
@@ -84,11 +151,12 @@ impl<'a> Choice<'a> {
                     Some(list) => visible.and_of_these(list),
                     None => visible,
                 };
-                hip_on_hsa::table_of(hsa, visible).map_err(|error| error.to_string())
+                hip_on_hsa::table_of(hsa, visible).map(real).map_err(|error| error.to_string())
             }
             Self::Auto => match amd_with_gpu() {
                 Ok(hsa) => {
-                    hip_on_hsa::table_of(hsa, Visible::from_env(hsa)).map_err(|error| error.to_string())
+                    let table = hip_on_hsa::table_of(hsa, Visible::from_env(hsa));
+                    table.map(real).map_err(|error| error.to_string())
                 }
                 Err(reason) => {
                     tracing::info!("runs on a virtual GPU: {reason}");
@@ -113,12 +181,16 @@ fn amd_with_gpu() -> Result<&'static hsa_sys::Table, String> {
     }
 }
 
-fn start_virtual(parameters: &str) -> Result<&'static Table, String> {
+fn start_virtual(parameters: &str) -> Result<Started, String> {
     let config: vgpu::DeviceConfig =
         parameters.parse().map_err(|error: vgpu::ConfigError| error.to_string())?;
     vgpu::attach(&config).map_err(|error| error.to_string())?;
-    let hsa = vgpu::hsa::table();
-    hip_on_hsa::table_of(hsa, Visible::from_env(hsa)).map_err(|error| error.to_string())
+    let table = virtual_table(Visible::from_env(vgpu::hsa::table()))?;
+    Ok(Started { table, is_virtual: true })
+}
+
+fn virtual_table(visible: Visible) -> Result<&'static Table, String> {
+    hip_on_hsa::table_of(vgpu::hsa::table(), visible).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -1,15 +1,25 @@
 //! What a drop-in library has to say besides codes: errors, fault reports among them, on standard error.
 //!
-//! `FERROCM_LOG` says what is written: `off`, `error` (the default), `warn`, `info`, `debug` or `trace`.
+//! `FERROCM_LOG` says what is written: `off`, `error` (the default), `warn`, `info`, `debug` or `trace`. A program that takes reports by
+//! itself ([`leave_reports`]) tells of them by itself, so they are only written where the variable is set.
 #![warn(missing_docs)]
 
 use std::fmt::{self, Write as _};
 use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
+
+/// The program takes reports by itself.
+static REPORTS_ARE_LEFT: AtomicBool = AtomicBool::new(false);
+
+/// Says that the program takes reports by itself, and tells of them: they are not written as well, unless the variable asks for it.
+pub fn leave_reports() {
+    REPORTS_ARE_LEFT.store(true, Ordering::Relaxed);
+}
 
 /// Has messages of the level that the variable names, and of more serious ones, written as lines that begin with the
 /// library's name. The first call of a process, or rather of one copy of this crate in it, holds.
@@ -18,10 +28,12 @@ pub fn start(library: &'static str) {
         to_standard_error(&format!("{library}: {error}"));
         None
     });
+    let asked_for = named.is_some();
     // The words of the table are the names of levels.
     let level = named.and_then(|name| name.parse().ok()).unwrap_or(LevelFilter::ERROR);
     // The subscriber is this library's own, which nothing else can have set.
-    let _ = tracing::subscriber::set_global_default(Log { library, level, write: to_standard_error });
+    let log = Log { library, level, asked_for, write: to_standard_error };
+    let _ = tracing::subscriber::set_global_default(log);
 }
 
 fn to_standard_error(line: &str) {
@@ -33,6 +45,8 @@ fn to_standard_error(line: &str) {
 struct Log<W> {
     library: &'static str,
     level: LevelFilter,
+    /// The variable is set.
+    asked_for: bool,
     write: W,
 }
 
@@ -48,6 +62,9 @@ impl<W: Fn(&str) + 'static> Subscriber for Log<W> {
     fn event(&self, event: &Event<'_>) {
         let mut text = Text::default();
         event.record(&mut text);
+        if !text.report.is_empty() && !self.asked_for && REPORTS_ARE_LEFT.load(Ordering::Relaxed) {
+            return;
+        }
         (self.write)(&text.line(self.library, event.metadata()));
     }
 
@@ -117,20 +134,27 @@ mod tests {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let kept = lines.clone();
         let write = move |line: &str| kept.lock().unwrap().push(line.to_owned());
-        tracing::subscriber::with_default(Log { library: "liba", level: LevelFilter::TRACE, write }, || {
-            tracing::error!(code = 700, report = "first\nsecond\n", "a stream has failed");
-            tracing::warn!("left out");
-        });
-        let lines = lines.lock().unwrap();
-        assert_eq!(lines[0], "liba: error: a stream has failed (code: 700)\nfirst\nsecond");
-        assert_eq!(lines[1], "liba: warn: left out");
+        let told = |asked_for| {
+            let log = Log { library: "liba", level: LevelFilter::TRACE, asked_for, write: write.clone() };
+            tracing::subscriber::with_default(log, || {
+                tracing::error!(code = 700, report = "first\nsecond\n", "a stream has failed");
+                tracing::warn!("left out");
+            });
+            std::mem::take(&mut *lines.lock().unwrap())
+        };
+        let (report, other) =
+            ("liba: error: a stream has failed (code: 700)\nfirst\nsecond", "liba: warn: left out");
+        assert_eq!(told(false), [report, other]);
+        // Whoever takes reports is told twice only if that is asked for.
+        leave_reports();
+        assert_eq!((told(false), told(true)), (vec![other.to_owned()], vec![report.into(), other.into()]));
     }
 
     #[test]
     fn a_level_lets_more_serious_messages_through() {
         let log = |level: &str| {
             let level = level.parse().unwrap();
-            Log { library: "liba", level, write: to_standard_error }.max_level_hint()
+            Log { library: "liba", level, asked_for: true, write: to_standard_error }.max_level_hint()
         };
         assert_eq!(log("off"), Some(LevelFilter::OFF));
         assert_eq!(log("info"), Some(LevelFilter::INFO));

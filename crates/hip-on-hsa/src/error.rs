@@ -9,6 +9,8 @@ use hip_sys::hipError_t;
 use hsa::raw::{Calls, Errors, Failure, Kind, is_success};
 use hsa_sys::hsa_status_t;
 
+use crate::unseen;
+
 /// What the runtime's own functions return; the error is the code that the caller of HIP will see.
 pub(crate) type Result<T = ()> = std::result::Result<T, hipError_t>;
 
@@ -33,6 +35,7 @@ pub(crate) fn after_calls(function: fn()) {
 pub(crate) fn entry<F: FnOnce() -> Result>(call: F) -> hipError_t {
     let mut span = timeline::is_on()
         .then(|| timeline::Span::enter("hip", function_name(timeline::function_around::<F>())));
+    unseen::begin();
     let code = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => hipError_t::hipSuccess,
         Ok(Err(code)) => code,

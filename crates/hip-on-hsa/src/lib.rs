@@ -57,6 +57,7 @@ mod release;
 mod runtime;
 #[cfg(test)]
 mod tests;
+mod unseen;
 mod visible;
 
 /// What the fuzz targets call: the host's side of memory that kernels share with it, over any bytes in there.

@@ -17,6 +17,7 @@ use std::ptr::NonNull;
 use sys_load::Library;
 
 pub use bindings::*;
+pub use exported::{EXTENSIONS_SYMBOL, ExportedExtensions, GetExtensions};
 pub use host_code::{HostCode, RegisterFunction, RegisterManagedVariable, RegisterVariable};
 pub use sys_load::{Attempt, Availability, LoadError, Source, Version};
 pub use table::{SYMBOLS, Table, VERSIONS};
@@ -60,6 +61,7 @@ pub mod legacy;
 )]
 mod table;
 mod bridge;
+mod exported;
 mod host_code;
 pub mod rtc;
 
@@ -71,6 +73,9 @@ pub struct Extensions {
     pub stream_fault_report: Option<unsafe extern "C" fn(hipStream_t, *mut std::ffi::c_char, usize) -> usize>,
     /// The same of the fault as data: JSON of `gpu_report::Fault`. 0 too where the stream failed for another reason.
     pub stream_fault_json: Option<unsafe extern "C" fn(hipStream_t, *mut std::ffi::c_char, usize) -> usize>,
+    /// Copies a text about the launch whose failure the calling thread's last call has returned, as `stream_fault_report` does: a launch
+    /// of compiled host code, `kernel<<<…>>>(…)`, which has no result of its own. 0 if that call has succeeded, or failed by itself.
+    pub launch_failure: Option<unsafe extern "C" fn(*mut std::ffi::c_char, usize) -> usize>,
     /// Has kernels that begin on a stream from now on count what they do, or no longer. `hipErrorNotSupported` where the
     /// device cannot.
     pub stream_set_counters: Option<unsafe extern "C" fn(hipStream_t, bool) -> hipError_t>,
@@ -92,7 +97,26 @@ pub struct Extensions {
     pub set_release_waits: Option<unsafe extern "C" fn(bool) -> bool>,
     /// What compiled host code registers its kernels and variables with. AMD's libraries have it, too.
     pub host_code: Option<HostCode>,
+    /// Whether the device with this ordinal finds every access outside of an allocation, so that it is better not to divide one among
+    /// others.
+    pub has_exact_bounds: Option<unsafe extern "C" fn(c_int) -> bool>,
+    /// Says that the program gets the reports of faults, and tells of them: the library is not to print them as well.
+    pub leave_reports: Option<unsafe extern "C" fn()>,
+    /// Makes virtual GPUs in the library, for programs that have none in themselves.
+    pub open_virtual: Option<OpenVirtual>,
 }
+
+/// Makes the virtual GPUs that a device URI names (`vgpu:gfx90a?count=2`), unless the library has made equal ones, and writes the ordinal
+/// of the first one and how many they are. The text, NUL-terminated and cut to its size, is the URI of each with all its parameters; where
+/// the result is false, it is the reason. It may be the first function that is called, and then these are the library's first devices,
+/// whatever the environment says.
+pub type OpenVirtual = unsafe extern "C" fn(
+    uri: *const std::ffi::c_char,
+    first: *mut c_int,
+    count: *mut c_int,
+    text: *mut std::ffi::c_char,
+    size: usize,
+) -> bool;
 
 /// A function that device code calls: it gets a place for two words that are returned, and seven words.
 pub type DeviceFunction = unsafe extern "C" fn(output: *mut u64, input: *const u64);
@@ -108,12 +132,16 @@ impl Extensions {
     pub const NONE: Extensions = Extensions {
         stream_fault_report: None,
         stream_fault_json: None,
+        launch_failure: None,
         stream_set_counters: None,
         stream_take_counters: None,
         device_output: None,
         device_function: None,
         set_release_waits: None,
         host_code: None,
+        has_exact_bounds: None,
+        leave_reports: None,
+        open_virtual: None,
     };
 }
 
@@ -151,6 +179,10 @@ sys_load::table_api! {
 /// Asks the HIP runtime for its version. That initialises it, GPU or not, so it is only done when the file's name does
 /// not tell: the layout of structures depends on it.
 fn runtime_version(library: &Library) -> Option<Version> {
+    // SAFETY: the library is a HIP runtime, and no other one has a function of the extensions' name.
+    if let Some(own) = unsafe { ExportedExtensions::of_library(|name| library.symbol(name)) } {
+        return version_of_code(c_int::try_from(own.runtime_version).ok()?);
+    }
     let function = library.symbol(c"hipRuntimeGetVersion")?;
     // SAFETY: the symbol has had this signature in every version.
     let get = unsafe {

@@ -1,5 +1,11 @@
 //! The implementations behind a device: AMD's library, NVIDIA's, or the virtual GPU of this process.
 
+#[cfg(any(test, not(feature = "virtual")))]
+#[cfg_attr(
+    feature = "virtual",
+    allow(dead_code, reason = "only programs without virtual GPUs take a library's")
+)]
+mod in_library;
 #[cfg(feature = "virtual")]
 mod speed;
 #[cfg(feature = "virtual")]
@@ -21,7 +27,7 @@ pub enum Backend {
     Amd,
     /// NVIDIA's driver, opened at run time.
     Cuda,
-    /// The virtual AMD GPU in this process.
+    /// The virtual AMD GPU in this process: in the program, or in the HIP library where the program is built without.
     Virtual,
 }
 
@@ -92,13 +98,8 @@ pub(crate) fn open_cuda() -> Result<Opened> {
 #[cfg(feature = "virtual")]
 pub(crate) use virtual_gpu::open as open_virtual;
 
-/// Virtual GPUs, which this build does not have.
 #[cfg(not(feature = "virtual"))]
-pub(crate) fn open_virtual(_: &crate::uri::VirtualGpu) -> Result<Opened> {
-    Err(Backend::Virtual.unavailable(
-        "this program is built without the virtual GPU, the feature `virtual` of the crate `hip`",
-    ))
-}
+pub(crate) use in_library::open as open_virtual;
 
 #[cfg(feature = "virtual")]
 pub(crate) use virtual_gpu::targets as virtual_targets;

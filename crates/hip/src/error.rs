@@ -34,6 +34,10 @@ pub enum Error {
     #[error(transparent)]
     Fault(Box<FaultReport>),
 
+    /// Compiled host code has launched a kernel that could not be launched, and nobody has been told until now.
+    #[error(transparent)]
+    HostLaunch(Box<HostLaunchError>),
+
     /// The device has too little free memory.
     #[error(
         "out of device memory on {device}: {requested} bytes requested, {free} of {total} bytes free; this program's buffers \
@@ -389,6 +393,7 @@ impl Error {
         match self {
             Self::Hip { code, .. } => Some(*code),
             Self::Fault(report) => Some(report.code),
+            Self::HostLaunch(error) => Some(error.code),
             Self::OutOfMemory { .. } => Some(hipError_t::hipErrorOutOfMemory),
             _ => None,
         }
@@ -432,6 +437,7 @@ impl Error {
             | Self::OtherDevice { operation, .. }
             | Self::KnownFault { operation, .. } => Some(operation),
             Self::Fault(report) => Some(report.operation),
+            Self::HostLaunch(error) => Some(error.operation),
             Self::OutOfMemory { .. } => Some("hipMalloc"),
             _ => None,
         }
@@ -463,6 +469,34 @@ impl From<variables::Error> for Error {
             variable: error.variable,
             problem: format!("`{}`: {}", error.value, error.problem),
         }
+    }
+}
+
+/// A launch of compiled host code that has failed: `kernel<<<…>>>(…)`, which has no result of its own.
+///
+/// Whoever waits for the stream next is told, unless the host code has asked for its last error (`hipGetLastError`). The launch has done
+/// nothing; what the stream was given before and after is done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{operation}: a launch of compiled host code had failed: {text}")]
+pub struct HostLaunchError {
+    /// The HIP function that has told.
+    pub(crate) operation: &'static str,
+    pub(crate) code: hipError_t,
+    pub(crate) text: String,
+}
+
+impl HostLaunchError {
+    /// What the library says: which kernel was not launched, and why.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl Error {
+    /// Whether a call that waits or asks for work returns this when the work is over.
+    pub(crate) fn tells_the_end(&self) -> bool {
+        // What follows a fault is dropped; a launch that has failed is told of when everything else is done.
+        matches!(self, Self::Fault(_) | Self::HostLaunch(_))
     }
 }
 

@@ -335,8 +335,8 @@ impl Function {
 
     #[cold]
     fn other_stream(&self, stream: &Stream) -> LaunchError {
-        let (kernel, expected) = (self.kernel.name.clone(), self.device().to_string());
-        LaunchError::OtherStream { kernel, expected, got: stream.device().to_string() }
+        let (expected, got) = self.device().names_beside(stream.device());
+        LaunchError::OtherStream { kernel: self.kernel.name.clone(), expected, got }
     }
 
     #[inline]

@@ -139,7 +139,7 @@ pub use code_object;
 pub use code_object::TargetId;
 pub use completion::Completion;
 pub use device::{Device, Limit, MemoryInfo, PciAddress, PeerLink, PeerMatrix, Properties};
-pub use error::{Error, FaultReport, Result};
+pub use error::{Error, FaultReport, HostLaunchError, Result};
 pub use event::{Event, EventOptions};
 pub use function::{Function, SuggestedBlock};
 pub use global::{Global, GlobalMut};

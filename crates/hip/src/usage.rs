@@ -14,6 +14,9 @@
 //! except for the parts of a split buffer: two threads may register writes of theirs at once. While an allocation is
 //! split, users therefore stay present ones, and nothing counts as waited for.
 //!
+//! What a stream has written is there if the stream was waited for since, without an error, whatever it fails with later: each wait
+//! begins a new *era* of the stream, and a user knows in which one it wrote last. The fast path is one of an era.
+//!
 //! Neither do borrows keep graphs from the memory that they share with a buffer. Who wins if two threads use both at once is not said,
 //! but a stream that a write has been ordered after may get its work only then. As long as a graph has the memory, no point is where the
 //! work of such a stream ends: it is *overtaken*, and the whole stream is waited for.
@@ -43,9 +46,9 @@ pub(crate) struct Usage {
     state: Mutex<State>,
 }
 
-/// The fast path of a stream: taken by its reads, and by its writes if it `wrote` before.
+/// The fast path of a stream in its present [era](Stream::era): taken by its reads, and by its writes if it `wrote` before.
 fn only(stream: &Stream, wrote: bool) -> u64 {
-    stream.id() << 1 | u64::from(wrote)
+    stream.era() << 1 | u64::from(wrote)
 }
 
 #[derive(Debug, Default)]
@@ -61,6 +64,8 @@ struct User {
     stream: WeakStream,
     /// It has written, and nothing has been written over that since: whoever reads depends on it.
     wrote: bool,
+    /// The stream's [era](Stream::era) when it wrote last.
+    wrote_in: u64,
     /// The stream comes after this many writes.
     seen: u64,
     place: Place,
@@ -94,6 +99,8 @@ impl Usage {
         let split = self.split.load(Ordering::Acquire);
         let writes = state.writes;
         if !split && state.users.iter().any(|user| user.seen == writes && user.is_present_on(stream)) {
+            // It may have begun a new era.
+            self.set_only(&state, stream, split);
             return Ok(());
         }
         state.wait(stream, |user| user.wrote, true)?;
@@ -132,7 +139,7 @@ impl Usage {
             self.inherited.store(false, Ordering::Release);
         }
         let user = state.user(stream);
-        (user.wrote, user.seen) = (true, writes);
+        (user.wrote, user.wrote_in, user.seen) = (true, stream.era(), writes);
         self.set_only(&state, stream, split);
         Ok(())
     }
@@ -144,7 +151,7 @@ impl Usage {
             return Vec::new();
         }
         let state = self.lock();
-        let others = state.users.iter().filter(|user| user.wrote && !user.stream.is(stream));
+        let others = state.users.iter().filter(|user| user.may_fail_readers() && !user.stream.is(stream));
         others.map(|user| user.stream.clone()).collect()
     }
 
@@ -201,12 +208,14 @@ impl Usage {
         let (present, others): (Vec<_>, Vec<_>) = {
             let state = self.lock();
             let users = state.users.iter().filter(|user| !user.is_present() || which(user));
-            users.map(|user| (user.prior(), user.wrote)).partition(|(user, _)| user.point.is_none())
+            users
+                .map(|user| (user.prior(), user.may_fail_readers()))
+                .partition(|(user, _)| user.point.is_none())
         };
-        for (user, wrote) in present.into_iter().chain(others) {
+        for (user, fails) in present.into_iter().chain(others) {
             match user.finish()? {
-                Err(error) if wrote => return Err(error),
-                // What a failed stream has only read, or what was written over since, is as it was.
+                Err(error) if fails => return Err(error),
+                // What a failed stream has only read, or had written before, or what was written over since, is as it was.
                 _ => {}
             }
         }
@@ -240,10 +249,10 @@ impl Usage {
     /// A thing whose former owner used it so.
     pub(crate) fn after(prior: PriorUses) -> Self {
         let inherited = AtomicBool::new(!prior.is_empty());
-        let only = AtomicU64::new(prior.only().unwrap_or(0) << 1);
+        let only = AtomicU64::new(prior.only().map_or(0, WeakStream::era) << 1);
         let users = prior.into_iter().map(|Prior { stream, point }| {
             let place = point.map_or(Place::Present, Place::Past);
-            User { stream, wrote: false, seen: 0, place }
+            User { stream, wrote: false, wrote_in: 0, seen: 0, place }
         });
         let state = Mutex::new(State { writes: 0, users: users.collect() });
         Self { only, inherited, state, ..Self::default() }
@@ -278,7 +287,8 @@ impl Usage {
     fn set_only(&self, state: &State, stream: &Stream, split: bool) {
         let mut present = state.users.iter().filter(|user| user.is_present());
         let path = match (present.next(), present.next()) {
-            (Some(user), None) if !split => only(stream, user.wrote),
+            // A write in a new era is to be known as one of it.
+            (Some(user), None) if !split => only(stream, user.wrote && user.wrote_in == stream.era()),
             _ => 0,
         };
         self.only.store(path, Ordering::Release);
@@ -301,6 +311,11 @@ impl User {
 
     fn is_present_on(&self, stream: &Stream) -> bool {
         self.is_present() && self.stream.is(stream)
+    }
+
+    /// Whether a failure of its stream means that what it has written last may not be there: it was not known to be done before.
+    fn may_fail_readers(&self) -> bool {
+        self.wrote && !self.stream.has_done(self.wrote_in)
     }
 
     /// Whether it is a past one whose point has been reached.
@@ -341,7 +356,7 @@ impl State {
                 None => Before::Over(user.stream.last_fault()?),
             };
             match before {
-                Before::Over(Some(error)) if reads && user.wrote => Err(error),
+                Before::Over(Some(error)) if reads && user.may_fail_readers() => Err(error),
                 before => Ok(Some(before)),
             }
         };
@@ -373,7 +388,7 @@ impl State {
     fn user(&mut self, stream: &Stream) -> &mut User {
         let index = self.users.iter().position(|user| user.stream.is(stream)).unwrap_or_else(|| {
             let stream = stream.downgrade();
-            self.users.push(User { stream, wrote: false, seen: 0, place: Place::Present });
+            self.users.push(User { stream, wrote: false, wrote_in: 0, seen: 0, place: Place::Present });
             self.users.len() - 1
         });
         let user = &mut self.users[index];

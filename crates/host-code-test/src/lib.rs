@@ -22,6 +22,13 @@ unsafe extern "C" {
     pub safe fn describe(code: c_int) -> *const c_char;
     /// Reverses n elements with one block of so many threads; returns a status.
     pub fn launch_reverse(n: c_int, data: *mut f64, threads: c_int, stream: hipStream_t) -> c_int;
+    /// Sets an element to 1, and does not look whether that could be launched, with a block of so many threads and so much dynamic
+    /// shared memory.
+    pub fn set_unchecked(to: *mut c_int, threads: c_int, shared: usize, stream: hipStream_t);
+    /// The same by a kernel without code for any device.
+    pub fn set_left_out(to: *mut c_int, stream: hipStream_t);
+    /// What `cudaGetLastError` says.
+    pub safe fn last_error() -> c_int;
     /// The most threads of its kernel on the current device, or -1.
     pub safe fn threads_of_reverse() -> c_int;
     /// 40 and one more for each reversal that the device has done.

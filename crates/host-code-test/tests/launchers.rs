@@ -111,3 +111,121 @@ fn many_threads_may_launch() {
 fn host_code_allocates_by_itself() {
     each(|device| assert_eq!(code::sum_to(100), 5050, "{device}"));
 }
+
+/// What is said at last to who asks whether something is done.
+fn asked(is_done: impl Fn() -> hip::Result<bool>) -> hip::Result<()> {
+    loop {
+        match is_done() {
+            Ok(false) => std::thread::yield_now(),
+            other => return other.map(drop),
+        }
+    }
+}
+
+/// What a wait says, in words.
+fn told<T: std::fmt::Debug>(result: hip::Result<T>, code: hipError_t, kernel: &str) {
+    let error = result.unwrap_err();
+    assert_eq!(error.code(), Some(code), "{error}");
+    // AMD's libraries have no more than the code.
+    if let hip::Error::HostLaunch(launch) = &error {
+        assert!(launch.text().contains(kernel), "{error}");
+    }
+}
+
+#[test]
+fn a_kernel_without_code_for_the_device_is_an_error_of_the_stream() {
+    each(|device| {
+        let stream = device.stream().unwrap();
+        let mut data = DeviceBuffer::<c_int>::zeroed(&stream, 1).unwrap();
+        let to = pointer(&mut data, &stream);
+        code::last_error();
+        // SAFETY: there is an element, and the stream is that of its copies.
+        unsafe { code::set_left_out(to, stream.as_raw()) };
+        told(data.to_vec(&stream), hipError_t::hipErrorNoBinaryForGpu, "left_out");
+        // It was told once, and the stream goes on.
+        assert_eq!(data.to_vec(&stream).unwrap(), [0], "{device}");
+        // SAFETY: as above.
+        unsafe { code::set_unchecked(to, 1, 0, stream.as_raw()) };
+        assert_eq!(data.to_vec(&stream).unwrap(), [1], "{device}");
+    });
+}
+
+#[test]
+fn launches_that_nobody_looked_at_are_told_by_every_kind_of_wait() {
+    each(|device| {
+        let stream = device.stream().unwrap();
+        let mut data = DeviceBuffer::<c_int>::zeroed(&stream, 1).unwrap();
+        let to = pointer(&mut data, &stream);
+        stream.synchronize().unwrap();
+        code::last_error();
+        // SAFETY: there is an element, and the stream is that of its copies.
+        let launch = |threads, shared| unsafe { code::set_unchecked(to, threads, shared, stream.as_raw()) };
+        for (threads, shared) in [(0, 0), (4096, 0), (1, 1 << 30), (1, 1 << 40)] {
+            let code = if shared == 0 {
+                hipError_t::hipErrorInvalidConfiguration
+            } else {
+                hipError_t::hipErrorInvalidValue
+            };
+            let told = |result: hip::Result<()>| told(result, code, "set");
+            launch(threads, shared);
+            told(stream.synchronize());
+            stream.synchronize().unwrap();
+            launch(threads, shared);
+            told(device.synchronize());
+            device.synchronize().unwrap();
+            launch(threads, shared);
+            let event = stream.record().unwrap();
+            told(asked(|| event.is_done()));
+            told(asked(|| stream.is_done()));
+            told(event.synchronize());
+            assert!(stream.is_done().unwrap() && event.is_done().unwrap());
+            // Who has looked is not told again, by whomever.
+            launch(threads, shared);
+            assert_eq!(code::last_error(), code.0 as c_int);
+            stream.synchronize().unwrap();
+            device.synchronize().unwrap();
+        }
+    });
+}
+
+#[test]
+fn who_waits_for_a_buffer_leaves_the_error_to_who_waits_for_the_stream() {
+    each(|device| {
+        let (stream, other) = (device.stream().unwrap(), device.stream().unwrap());
+        let mut data = DeviceBuffer::<c_int>::zeroed(&stream, 1).unwrap();
+        let to = pointer(&mut data, &stream);
+        code::last_error();
+        // SAFETY: there is an element, and the stream is that of its copies.
+        unsafe { code::set_unchecked(to, 4096, 0, stream.as_raw()) };
+        let wrong = hipError_t::hipErrorInvalidConfiguration;
+        // What the kernel was to write is read on another stream.
+        told(data.to_vec(&other), wrong, "set");
+        drop(data);
+        told(stream.synchronize(), wrong, "set");
+        stream.synchronize().unwrap();
+        other.synchronize().unwrap();
+    });
+}
+
+#[test]
+fn a_graph_that_lacks_a_launch_is_not_made() {
+    each(|device| {
+        let mut graph = std::ptr::null_mut();
+        let stream = device.stream().unwrap();
+        let mut data = DeviceBuffer::<c_int>::zeroed(&stream, 1).unwrap();
+        let to = pointer(&mut data, &stream);
+        stream.synchronize().unwrap();
+        code::last_error();
+        let hip = device.table();
+        let mode = hip::hip_sys::hipStreamCaptureMode::hipStreamCaptureModeThreadLocal;
+        // SAFETY: the stream is there, the place is one to write to, and the kernel's element as well.
+        unsafe {
+            assert_eq!((hip.hipStreamBeginCapture)(stream.as_raw(), mode), hipError_t::hipSuccess);
+            code::set_unchecked(to, 4096, 0, stream.as_raw());
+            let ended = (hip.hipStreamEndCapture)(stream.as_raw(), &raw mut graph);
+            assert_eq!(ended, hipError_t::hipErrorInvalidConfiguration, "{device}");
+        }
+        assert!(graph.is_null());
+        stream.synchronize().unwrap();
+    });
+}

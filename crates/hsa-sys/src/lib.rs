@@ -97,6 +97,8 @@ pub struct Extensions {
     >,
     /// Barriers of global wave sync (`ds_gws_barrier`) work in every kernel: none has to initialise them first.
     pub global_wave_sync: bool,
+    /// Kernels fault with every access outside of an allocation, however near.
+    pub exact_bounds: bool,
 }
 
 impl Extensions {
@@ -113,6 +115,7 @@ impl Extensions {
         host_wrote: None,
         map_descriptor: None,
         global_wave_sync: false,
+        exact_bounds: false,
     };
 }
 

@@ -257,14 +257,14 @@ impl Builder {
         self
     }
 
-    /// Compiles the sources that this [pattern](Self::source) means for these targets instead of the build's. The last call that
-    /// means a source counts.
+    /// Compiles the sources that this [pattern](Self::source) means for these targets instead of the build's; `none` alone
+    /// leaves their device code out. The last call that means a source counts.
     pub fn targets_for<S: AsRef<str>>(
         mut self,
         pattern: impl Into<String>,
         names: impl IntoIterator<Item = S>,
     ) -> Self {
-        self.targets_for.push((pattern.into(), targets::parse("the caller's targets", names)));
+        self.targets_for.push((pattern.into(), targets::parse_or_none("the caller's targets", names)));
         self
     }
 

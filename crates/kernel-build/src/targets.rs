@@ -54,6 +54,18 @@ pub(crate) fn parse<S: AsRef<str>>(
     Ok(targets)
 }
 
+/// As [`parse`], for single sources, which may also have no targets: `none`.
+pub(crate) fn parse_or_none<S: AsRef<str>>(
+    origin: &'static str,
+    names: impl IntoIterator<Item = S>,
+) -> Result<Vec<TargetId>, Error> {
+    let names: Vec<S> = names.into_iter().collect();
+    match names.as_slice() {
+        [name] if name.as_ref() == NONE => Ok(Vec::new()),
+        _ => parse(origin, names),
+    }
+}
+
 /// The targets that `FERROCM_TARGETS` (separated by commas) or else the default names.
 ///
 /// # Errors
@@ -84,10 +96,7 @@ fn for_from_value(value: &str) -> Result<Vec<(Pattern, Vec<TargetId>)>, Error> {
     let read = |entry: &str| {
         let entry_of = || Error::TargetsFor { entry: entry.to_owned() };
         let (pattern, names) = entry.rsplit_once('=').ok_or_else(entry_of)?;
-        let targets = match names {
-            NONE => Vec::new(),
-            _ => parse(VARIABLE_FOR, names.split(',').filter(|name| !name.is_empty()))?,
-        };
+        let targets = parse_or_none(VARIABLE_FOR, names.split(',').filter(|name| !name.is_empty()))?;
         Ok((Pattern::new(pattern)?, targets))
     };
     value.split_whitespace().map(read).collect()

@@ -331,7 +331,8 @@ impl<'a> Group<'a> {
 }
 
 fn other_device(operation: &'static str, what: &'static str, inner: &Inner, other: &hip::Device) -> Error {
-    Error::OtherDevice { operation, what, device: inner.device().to_string(), other: other.to_string() }
+    let (device, other) = inner.device().names_beside(other);
+    Error::OtherDevice { operation, what, device, other }
 }
 
 /// The raw operator for elements of a type.

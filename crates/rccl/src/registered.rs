@@ -43,7 +43,7 @@ impl Communicator {
         let inner = self.inner();
         inner.has(NAME)?;
         if buffer.device() != inner.device() {
-            let (device, other) = (inner.device().to_string(), buffer.device().to_string());
+            let (device, other) = inner.device().names_beside(buffer.device());
             return Err(Error::OtherDevice { operation: NAME, what: "buffer", device, other });
         }
         if buffer.is_empty() {

@@ -26,6 +26,8 @@ pub struct Blas {
     /// Gone before the stream.
     state: Mutex<State>,
     stream: Stream,
+    /// Streams that were left, on which something may still run.
+    left: Vec<Stream>,
 }
 
 /// What one call after the other uses.
@@ -92,6 +94,19 @@ pub(crate) fn status(function: &'static str, code: rocblas_status) -> Result<()>
     }
 }
 
+/// Orders a stream after what another one was given. If that has failed, nothing of it runs any more.
+fn follow(stream: &Stream, before: &Stream) -> Result<()> {
+    match stream.wait_stream(before) {
+        // One of the two has failed; the other one was waited for.
+        Err(error @ hip::Error::Fault(_)) => match stream.is_done() {
+            Err(own @ hip::Error::Fault(_)) => Err(own.into()),
+            Ok(_) => Ok(()),
+            Err(_) => Err(error.into()),
+        },
+        waited => waited.map_err(Error::Hip),
+    }
+}
+
 impl Blas {
     /// rocBLAS for a stream and its device, of whoever [`Choice::Auto`] chooses (`rocblas_create_handle`).
     ///
@@ -132,7 +147,7 @@ impl Blas {
         status("rocblas_create_handle", created)?;
         let handle = Handle { table, handle, device: stream.device().clone() };
         let state = Mutex::new(State { handle, workspace: None, uploads: Vec::new() });
-        let mut blas = Self { library, stream: stream.clone(), state };
+        let mut blas = Self { library, stream: stream.clone(), left: Vec::new(), state };
         blas.bind(stream)?;
         Ok(blas)
     }
@@ -147,25 +162,32 @@ impl Blas {
 
     /// Enqueues from now on to another stream of the same device, which waits for what has been enqueued so far (`rocblas_set_stream`).
     ///
+    /// A stream that has failed can be left: its failure is not the new stream's, and what was enqueued on it is waited for by this call.
+    ///
     /// # Errors
-    /// [`hip::Error::OtherDevice`] if the stream is another device's, else [`Error::Status`] or [`Error::Hip`].
+    /// [`hip::Error::OtherDevice`] if the stream is another device's, [`hip::Error::Fault`] if it has faulted itself, else
+    /// [`Error::Status`] or [`Error::Hip`].
     #[doc(alias = "rocblas_set_stream")]
     #[doc(alias = "cublasSetStream")]
     pub fn set_stream(&mut self, stream: &Stream) -> Result<()> {
-        let (expected, got) = (self.device(), stream.device());
-        if expected != got {
-            return Err(Error::Hip(hip::Error::OtherDevice {
-                operation: "rocblas_set_stream",
-                what: "stream",
-                expected: expected.to_string(),
-                got: got.to_string(),
-            }));
+        if self.device() != stream.device() {
+            let (expected, got) = self.device().names_beside(stream.device());
+            let (operation, what) = ("rocblas_set_stream", "stream");
+            return Err(Error::Hip(hip::Error::OtherDevice { operation, what, expected, got }));
         }
-        // The library's own memory is used in the order of one stream.
-        stream.wait_stream(&self.stream)?;
+        // The library's own memory is used in the order of one stream. One that fails waits for no other any more, so those that it
+        // came after are waited for as well.
+        self.left.retain(|left| matches!(left.is_done(), Ok(false)));
+        for before in self.left.iter().chain([&self.stream]) {
+            follow(stream, before)?;
+        }
         self.device().make_current()?;
         self.bind(stream)?;
-        self.stream = stream.clone();
+        let before = std::mem::replace(&mut self.stream, stream.clone());
+        if before != *stream {
+            self.left.retain(|left| left != stream);
+            self.left.push(before);
+        }
         Ok(())
     }
 
@@ -401,7 +423,7 @@ impl Blas {
     pub fn set_workspace(&mut self, memory: Option<DeviceBuffer<u8>>) -> Result<Option<DeviceBuffer<u8>>> {
         let mut memory = memory;
         let (address, size) = match &mut memory {
-            Some(memory) => (memory.as_mut_slice().address_on(&self.stream)?, memory.len()),
+            Some(memory) => (memory.as_mut_slice().scratch_address_on(&self.stream)?, memory.len()),
             None => (DeviceAddress(0), 0),
         };
         let address = std::ptr::without_provenance_mut(address.0 as usize);
@@ -447,7 +469,7 @@ impl Blas {
         self.device().make_current()?;
         let mut state = self.lock();
         if let Some(workspace) = &mut state.workspace {
-            workspace.as_mut_slice().address_on(&self.stream)?;
+            workspace.as_mut_slice().scratch_address_on(&self.stream)?;
         }
         let handle = state.handle.handle;
         // SAFETY: the handle is valid.

@@ -35,6 +35,10 @@ variables! {
         "where the [timeline](vgpu/profiling.md#timeline) of the process goes, as JSON for Perfetto; `%p` stands for the process id";
         Path("a file that does not exist yet, or one of this process");
         else "no timeline is written";
+    HIP_DEVICE = "FERROCM_HIP_DEVICE", Program:
+        "what the drop-in `libamdhip64` runs on ([hip-on-hsa](hip-on-hsa.md#as-libamdhip64so7))";
+        Text("auto, amdgpu, amdgpu:0 or a URI of virtual GPUs, such as vgpu:gfx90a?count=2");
+        else "`FERROCM_DEVICE`";
     ALLOCATOR = "FERROCM_ALLOCATOR", Program:
         "the allocator of `hip`'s devices";
         Text("one of `Allocator`'s names: direct, caching or stream-ordered");

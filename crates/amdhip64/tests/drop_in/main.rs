@@ -2,6 +2,7 @@
 
 mod calls;
 mod programs;
+mod rust;
 #[path = "../support/mod.rs"]
 mod support;
 mod timeline;

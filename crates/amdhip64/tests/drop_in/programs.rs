@@ -164,6 +164,7 @@ fn a_fault_is_a_code_and_a_report() {
     for part in ["libamdhip64: error: a stream has failed", "hipErrorIllegalAddress", "strays", "0x1000"] {
         assert!(told.contains(part), "`{part}` is not in:\n{told}");
     }
+    assert_eq!(told.matches("outside every allocation").count(), 1, "the report is told once:\n{told}");
     let silent = program.variable("FERROCM_LOG", "off").succeeds("vgpu:gfx1100");
     assert_eq!(silent.error, "");
 }

@@ -26,7 +26,8 @@ pub(crate) fn copy(rect: Rect, kind: hipMemcpyKind, stream: hipStream_t, wait: b
         transfer.check(runtime, Some(stream.device))?;
         return capture.add(Op::Copy(transfer));
     }
-    transfer.start(runtime, &stream, wait)
+    transfer.start(runtime, &stream, wait)?;
+    if wait { stream.report_launches() } else { Ok(()) }
 }
 
 /// What is asked for, for the timeline. It may be done in pieces, by the host or by a copy engine.

@@ -136,6 +136,12 @@ pub(crate) unsafe extern "C" fn hipDeviceGetUuid(uuid: *mut hipUUID, ordinal: i3
     })
 }
 
+/// The extension `has_exact_bounds`.
+pub(crate) unsafe extern "C" fn has_exact_bounds(ordinal: i32) -> bool {
+    let found = std::panic::catch_unwind(|| device(ordinal).is_ok_and(|device| device.exact_bounds));
+    found.unwrap_or(false)
+}
+
 /// `hipDeviceTotalMem`.
 pub(crate) unsafe extern "C" fn hipDeviceTotalMem(bytes: *mut usize, ordinal: i32) -> hipError_t {
     entry(|| {

@@ -6,20 +6,29 @@ use hip_sys::hipError_t;
 
 use crate::caller;
 use crate::error::{LAST_CODE, LAST_ERROR, Result, describe, entry};
+use crate::unseen;
+
+/// The thread is told what its last failure was, of a launch without a result too.
+fn told(code: hipError_t) -> hipError_t {
+    if code != hipError_t::hipSuccess {
+        unseen::asked();
+    }
+    code
+}
 
 /// `hipGetLastError`: returns the thread's last failure and forgets it.
 pub(crate) unsafe extern "C" fn hipGetLastError() -> hipError_t {
-    LAST_ERROR.replace(hipError_t::hipSuccess)
+    told(LAST_ERROR.replace(hipError_t::hipSuccess))
 }
 
 /// `hipPeekAtLastError`: returns the thread's last failure.
 pub(crate) unsafe extern "C" fn hipPeekAtLastError() -> hipError_t {
-    LAST_ERROR.get()
+    told(LAST_ERROR.get())
 }
 
 /// `hipExtGetLastError`: returns the code of the thread's last call and forgets it.
 pub(crate) unsafe extern "C" fn hipExtGetLastError() -> hipError_t {
-    LAST_CODE.replace(hipError_t::hipSuccess)
+    told(LAST_CODE.replace(hipError_t::hipSuccess))
 }
 
 /// `hipGetErrorName`: the code's C name.

@@ -15,17 +15,19 @@ use crate::object::event::{CapturedPoint, Event, events, find};
 use crate::object::shared_event::SharedEvent;
 use crate::queue::marker::Marker;
 use crate::runtime::active;
+use crate::unseen::Launches;
 
 const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
-/// The point of a stream where an event was recorded last, for calls that a captured event does not permit.
-fn marker(event: &Event) -> Result<Option<Arc<Marker>>> {
+/// The point of a stream where an event was recorded last, and the launches before it that failed and had no result. For calls that a
+/// captured event does not permit.
+fn recorded(event: &Event) -> Result<(Option<Arc<Marker>>, Launches)> {
     let recorded = event.lock();
     if let Some(point) = &recorded.captured {
         point.refuse()?;
     }
-    Ok(recorded.marker.clone())
+    Ok((recorded.marker.clone(), recorded.launches.clone()))
 }
 
 /// # Safety
@@ -116,12 +118,11 @@ pub(crate) unsafe extern "C" fn hipEventSynchronize(event: hipEvent_t) -> hipErr
         if let Some(shared) = &event.shared {
             shared.wait()?;
         }
-        let result = match marker(&event)? {
-            Some(marker) => marker.wait(runtime),
-            None => Ok(()),
-        };
+        let (marker, launches) = recorded(&event)?;
+        let result = marker.map_or(Ok(()), |marker| marker.wait(runtime));
         synchronized(runtime);
-        result
+        result?;
+        launches.report()
     })
 }
 
@@ -135,12 +136,16 @@ pub(crate) unsafe extern "C" fn hipEventQuery(event: hipEvent_t) -> hipError_t {
         {
             return Err(hipError_t::hipErrorNotReady);
         }
-        match marker(&event)? {
+        let (marker, launches) = recorded(&event)?;
+        match marker {
             Some(marker) if !marker.is_done(runtime) => {
                 runtime.look_after_streams();
                 Err(hipError_t::hipErrorNotReady)
             }
-            Some(marker) => marker.failure().map_or(Ok(()), Err),
+            Some(marker) => {
+                marker.failure().map_or(Ok(()), Err)?;
+                launches.look()
+            }
             None => Ok(()),
         }
     })
@@ -162,7 +167,9 @@ pub(crate) unsafe extern "C" fn hipEventElapsedTime(
         {
             return Err(INVALID_HANDLE);
         }
-        let (Some(start), Some(stop)) = (marker(&start)?, marker(&stop)?) else { return Err(INVALID_HANDLE) };
+        let (Some(start), Some(stop)) = (recorded(&start)?.0, recorded(&stop)?.0) else {
+            return Err(INVALID_HANDLE);
+        };
         for marker in [&start, &stop] {
             if !marker.is_done(runtime) {
                 return Err(hipError_t::hipErrorNotReady);

@@ -16,6 +16,7 @@ use crate::graph::op::Op;
 use crate::object::host_function::{HostFunction, UserData};
 use crate::queue::progress::Report;
 use crate::runtime::active;
+use crate::unseen;
 
 const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
@@ -104,7 +105,8 @@ pub(crate) unsafe extern "C" fn hipStreamSynchronize(stream: hipStream_t) -> hip
         graph::permit_stream_wait(&stream)?;
         let result = stream.synchronize(runtime);
         synchronized(runtime);
-        result
+        result?;
+        stream.report_launches()
     })
 }
 
@@ -114,7 +116,8 @@ pub(crate) unsafe extern "C" fn hipStreamQuery(stream: hipStream_t) -> hipError_
         let runtime = active()?;
         let stream = resolve(runtime, stream)?;
         graph::permit_stream_wait(&stream)?;
-        stream.query(runtime)
+        stream.query(runtime)?;
+        stream.look_at_launches()
     })
 }
 
@@ -181,8 +184,9 @@ pub(crate) unsafe extern "C" fn hipStreamAddCallback(
         let callback = callback.filter(|_| flags == 0).ok_or(INVALID_VALUE)?;
         graph::permit_stream_wait(&stream)?;
         let (data, handle) = (UserData(data), stream.handle() as usize);
+        let launches = stream.unseen.launches();
         stream.run_on_host(runtime, true, move |turn| {
-            let status = turn.err().unwrap_or(hipError_t::hipSuccess);
+            let status = turn.err().or_else(|| launches.code()).unwrap_or(hipError_t::hipSuccess);
             // SAFETY: the program passed the function to be called with this data.
             unsafe { callback(handle as hipStream_t, status, data.get()) };
         })
@@ -221,6 +225,13 @@ unsafe fn copy_text(
         Ok::<_, hipError_t>(text(resolve(runtime, stream)?.report()))
     });
     let Ok(Ok(text)) = text else { return 0 };
+    // SAFETY: as this function's contract.
+    unsafe { give_text(&text, buffer, size) }
+}
+
+/// # Safety
+/// The buffer is null or has as many bytes.
+unsafe fn give_text(text: &str, buffer: *mut std::ffi::c_char, size: usize) -> usize {
     if !buffer.is_null() && size != 0 {
         let length = text.len().min(size - 1);
         // SAFETY: the caller's buffer has `size` bytes, of which at most that many are written.
@@ -250,6 +261,12 @@ pub(crate) unsafe extern "C" fn stream_fault_json(
 ) -> usize {
     // SAFETY: the caller's promise.
     unsafe { copy_text(stream, buffer, size, |report| report.json) }
+}
+
+/// The extension `launch_failure`: see [`unseen`](crate::unseen).
+pub(crate) unsafe extern "C" fn launch_failure(buffer: *mut std::ffi::c_char, size: usize) -> usize {
+    // SAFETY: the caller's promise.
+    unseen::told().map_or(0, |text| unsafe { give_text(&text, buffer, size) })
 }
 
 /// The extension `stream_set_counters`.

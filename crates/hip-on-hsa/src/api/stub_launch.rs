@@ -3,21 +3,24 @@
 //! `kernel<<<grid, block>>>(arguments)` becomes a call that notes the configuration, a call of the host stub, and in that
 //! one two more: the configuration is taken back, and the kernel that the stub's address stands for is launched.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hip_sys::{
     HIP_LAUNCH_CONFIG, dim3, hipError_t, hipEvent_t, hipFunction_t, hipLaunchAttribute, hipLaunchAttributeID,
     hipLaunchConfig_t, hipStream_t,
 };
 
+use crate::api::copy::DEFAULT_STREAM;
 use crate::api::event::hipEventRecord;
 use crate::api::launch::{launch, packed};
 use crate::caller;
 use crate::devices::stream::resolve;
-use crate::error::{Result, entry, succeed};
+use crate::error::{Result, describe, entry, succeed};
+use crate::graph;
 use crate::object::launch::{Grid, axes, check_sizes};
-use crate::object::symbols::kernel;
+use crate::object::symbols::{kernel, symbol};
 use crate::queue::arguments::Explicit;
 use crate::runtime::active;
 
@@ -44,6 +47,8 @@ struct Shape {
 
 thread_local! {
     static ANNOUNCED: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
+    /// The thread is in a host stub, between its two calls. What the second one returns, the stub throws away.
+    static IN_STUB: Cell<bool> = const { Cell::new(false) };
 }
 
 fn announce(shape: Shape) -> Result {
@@ -71,6 +76,30 @@ impl Shape {
         unsafe {
             launch(function, Grid::Blocks(grid), block, shared_bytes, self.stream, arguments, cooperative)
         }
+    }
+
+    /// Notes that a launch without a result has failed. If it had no stream, the current device's default stream tells.
+    fn note_unseen(self, stub: *const c_void, code: hipError_t) -> Result {
+        let runtime = active()?;
+        let stream = resolve(runtime, self.stream).or_else(|_| resolve(runtime, DEFAULT_STREAM))?;
+        let kernel = match symbol(stub) {
+            Some(symbol) => format!("kernel `{}`", symbol.name()),
+            None => "a kernel that no fat binary has".to_owned(),
+        };
+        let (name, words) = describe(code).unwrap_or((c"an unknown error", c"no text"));
+        let (dim3 { x, y, z }, block) = (self.grid, self.block);
+        let text = format!(
+            "{kernel} was not launched on {}: {} ({}); grid {x} × {y} × {z}, block {} × {} × {}, {} bytes of dynamic LDS",
+            stream.device.info.arch,
+            name.to_string_lossy(),
+            words.to_string_lossy(),
+            block.x,
+            block.y,
+            block.z,
+            self.shared_bytes
+        );
+        graph::note_unseen(&stream, code, text);
+        Ok(())
     }
 }
 
@@ -131,6 +160,7 @@ pub(crate) unsafe extern "C" fn __hipPopCallConfiguration(
             *caller::place(shared_bytes)? = shape.shared_bytes;
             *caller::place(stream)? = shape.stream;
         }
+        IN_STUB.set(true);
         Ok(())
     })
 }
@@ -175,7 +205,8 @@ pub(crate) unsafe extern "C" fn hipLaunchByPtr(stub: *const c_void) -> hipError_
     })
 }
 
-/// `hipLaunchKernel`: takes a host stub's address or the handle of a function; `hipErrorInvalidDeviceFunction` for others.
+/// `hipLaunchKernel`: takes a host stub's address or the handle of a function; `hipErrorInvalidDeviceFunction` for others. A failure in a
+/// host stub, which throws it away, is kept for who waits for the stream ([`unseen`](crate::unseen)).
 pub(crate) unsafe extern "C" fn hipLaunchKernel(
     stub: *const c_void,
     grid: dim3,
@@ -184,10 +215,16 @@ pub(crate) unsafe extern "C" fn hipLaunchKernel(
     shared_bytes: usize,
     stream: hipStream_t,
 ) -> hipError_t {
+    let in_stub = IN_STUB.take();
+    let shape = Shape { grid, block, shared_bytes, stream };
     // SAFETY: the caller vouches for the arguments.
-    entry(|| unsafe {
-        Shape { grid, block, shared_bytes, stream }.launch(stub, Explicit::listed(arguments), false)
-    })
+    let code = entry(|| unsafe { shape.launch(stub, Explicit::listed(arguments), false) });
+    // A grid of nothing has no work that could be missing, and programs launch one for no elements.
+    if in_stub && code != hipError_t::hipSuccess && !axes(grid).contains(&0) {
+        // Where nothing can be noted, no stream works.
+        let _ = catch_unwind(AssertUnwindSafe(|| shape.note_unseen(stub, code)));
+    }
+    code
 }
 
 /// `hipLaunchCooperativeKernel`.

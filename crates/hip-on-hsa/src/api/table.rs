@@ -174,12 +174,17 @@ pub(crate) fn table() -> &'static Table {
         builder.extensions(Extensions {
             stream_fault_report: Some(stream::stream_fault_report),
             stream_fault_json: Some(stream::stream_fault_json),
+            launch_failure: Some(stream::launch_failure),
             stream_set_counters: Some(stream::stream_set_counters),
             stream_take_counters: Some(stream::stream_take_counters),
             device_output: Some(output::device_output),
             device_function: Some(hostcall::device_function),
             set_release_waits: Some(release::set_release_waits),
             host_code: Some(stub::HOST_CODE),
+            has_exact_bounds: Some(device::has_exact_bounds),
+            // Whoever has chosen HSA knows where reports go, and whether there are devices to make.
+            leave_reports: None,
+            open_virtual: None,
         });
         // SAFETY: the functions keep HIP's contract: they check handles, need of the caller what HIP documents, may be
         // called from any thread, and live as long as the process.

@@ -99,13 +99,14 @@ impl Device {
         streams.iter().filter(|stream| Self::is_ordered_with_null(stream)).try_for_each(&mut visit)
     }
 
-    /// Waits for all streams. Each failure is returned once.
+    /// Waits for all streams. Each failure is returned once, of launches that had no result too.
     pub(crate) fn synchronize(&self, runtime: &'static Runtime) -> Result {
         let mut result = Ok(());
         for stream in self.streams() {
             result = result.and(stream.settle(runtime));
         }
-        result
+        result?;
+        self.streams().iter().try_for_each(|stream| stream.unseen.report())
     }
 
     /// Waits until no stream uses the device any more, whatever became of the work.

@@ -18,6 +18,7 @@ use crate::queue::progress::{Owner, Progress, Report};
 use crate::queue::worker::Worker;
 use crate::registry::{Kind, Registry};
 use crate::runtime::{Runtime, runtime};
+use crate::unseen::OfStream;
 
 const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
 
@@ -61,6 +62,8 @@ pub(crate) struct Stream {
     /// Which one of all that the process has had.
     pub(crate) id: u64,
     pub(crate) attributes: Mutex<Attributes>,
+    /// Launches on it that failed and had no result.
+    pub(crate) unseen: OfStream,
     pub(crate) device: &'static Device,
     pub(crate) flags: u32,
     pub(crate) priority: i32,
@@ -96,6 +99,7 @@ impl Stream {
         let stream = Arc::new_cyclic(|this| Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             attributes: Mutex::default(),
+            unseen: OfStream::default(),
             device,
             flags,
             priority,
@@ -283,6 +287,25 @@ impl Stream {
         self.synchronize(runtime)
     }
 
+    /// Those whose launches a call tells of that waits for this stream: the null stream waits for others.
+    fn visit_awaited(&self, mut visit: impl FnMut(&OfStream) -> Result) -> Result {
+        visit(&self.unseen)?;
+        match self.role {
+            Role::Null => self.device.visit_blocking(|stream| visit(&stream.unseen)),
+            Role::PerThread | Role::User | Role::Lane => Ok(()),
+        }
+    }
+
+    /// For calls that have waited for the stream: the failure of a launch that had no result, unless somebody has been told of it.
+    pub(crate) fn report_launches(&self) -> Result {
+        self.visit_awaited(OfStream::report)
+    }
+
+    /// As [`report_launches`](Self::report_launches) for calls that only ask: the failure stays.
+    pub(crate) fn look_at_launches(&self) -> Result {
+        self.visit_awaited(|unseen| unseen.launches().look())
+    }
+
     /// Waits for everything, and takes no notice of failures.
     pub(crate) fn drain(&self, runtime: &'static Runtime) {
         let _ = self.wait(runtime);
@@ -378,6 +401,8 @@ impl Stream {
             tell(self);
         }
         let _ = self.wait(runtime);
+        // Nobody waits for the stream any more: the log has what nobody was told of.
+        let _ = self.unseen.report();
         let mut inner = self.lock();
         inner.closed = true;
         inner.unreached.clear();

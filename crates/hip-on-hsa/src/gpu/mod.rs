@@ -40,6 +40,8 @@ pub(crate) struct Gpu {
     pub(crate) limits: Limits,
     /// Global wave sync works without a kernel that initialises it.
     wave_sync: bool,
+    /// Every access outside of an allocation is a fault.
+    pub(crate) exact_bounds: bool,
     staging: StagingBuffers,
 }
 
@@ -81,6 +83,7 @@ impl Gpu {
             heap: Heap::default(),
             limits: Limits::default(),
             wave_sync: hsa.table.ext.global_wave_sync,
+            exact_bounds: hsa.table.ext.exact_bounds,
             staging: StagingBuffers::default(),
         })
     }

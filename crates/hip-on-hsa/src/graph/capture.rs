@@ -18,6 +18,7 @@ use crate::graph::op::Op;
 use crate::graph::structure::{Graph, NodeId};
 use crate::object::event::CapturedPoint;
 use crate::runtime::{Runtime, active, runtime};
+use crate::unseen::OfStream;
 
 type Mode = hipStreamCaptureMode;
 type Status = hipStreamCaptureStatus;
@@ -41,6 +42,8 @@ pub(crate) struct Capture {
     pub(crate) invalid: bool,
     /// The streams that are captured; the first one is where it began.
     pub(crate) members: Vec<Member>,
+    /// Launches that failed and had no result: the graph lacks them.
+    pub(crate) unseen: OfStream,
 }
 
 /// A captured stream.
@@ -192,6 +195,16 @@ pub(crate) fn forget(stream: &Stream) {
 pub(crate) fn remove(captures: &mut Vec<Capture>, index: usize) -> Capture {
     ACTIVE.fetch_sub(1, Ordering::Relaxed);
     captures.swap_remove(index)
+}
+
+/// Notes a launch without a result that has failed, for whoever waits for the stream or ends its capture.
+pub(crate) fn note_unseen(stream: &Stream, code: hipError_t, text: String) {
+    if any()
+        && let Some(capture) = lock().iter().find(|capture| capture.holds(stream))
+    {
+        return capture.unseen.note(code, text);
+    }
+    stream.unseen.note(code, text);
 }
 
 /// Lets go of what an invalid capture has made.
@@ -349,6 +362,7 @@ pub(crate) fn begin(
         owned,
         invalid: false,
         members: vec![Member::new(&stream, tips)],
+        unseen: OfStream::default(),
     });
     ACTIVE.fetch_add(1, Ordering::Relaxed);
     Ok(())

@@ -11,6 +11,7 @@ use crate::object::shared_event::SharedEvent;
 use crate::queue::marker::Marker;
 use crate::registry::{Kind, Registry};
 use crate::runtime::Runtime;
+use crate::unseen::Launches;
 
 const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
 
@@ -34,6 +35,8 @@ pub(crate) struct Event {
 pub(crate) struct Recorded {
     /// In a stream.
     pub(crate) marker: Option<Arc<Marker>>,
+    /// Launches before it that failed and had no result.
+    pub(crate) launches: Launches,
     /// In a capture since then; counts as long as that goes on.
     pub(crate) captured: Option<CapturedPoint>,
 }
@@ -84,8 +87,9 @@ impl Event {
         if let Some(shared) = &self.shared {
             return shared.record(runtime, stream);
         }
+        let launches = stream.unseen.launches();
         let marker = stream.submit(runtime, |engine| engine.marker())?;
-        *self.lock() = Recorded { marker: Some(marker), captured: None };
+        *self.lock() = Recorded { marker: Some(marker), launches, captured: None };
         Ok(())
     }
 

@@ -69,6 +69,13 @@ pub(crate) fn symbol(address: *const c_void) -> Option<Arc<Symbol>> {
     registered.as_ref()?.symbols.get(&(address as usize)).cloned()
 }
 
+impl Symbol {
+    /// The name in device code.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
 impl FatBinary {
     pub(crate) fn new(header: usize) -> Self {
         Self { header, modules: Mutex::default(), managed: Mutex::default() }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Files and folders of `src`, the lowest first. Those of one row know each other.
 const LAYERS: &[&[&str]] = &[
-    &["error", "caller", "output", "patience", "registry", "release", "visible"],
+    &["error", "caller", "output", "patience", "registry", "release", "unseen", "visible"],
     &["runtime"],
     &["gpu"],
     &["queue"],

@@ -181,3 +181,141 @@ fn variables_are_copied_within_their_bounds() {
     assert_eq!(hip!(hip, hipGetSymbolSize(&mut size, counter)), E::hipErrorInvalidSymbol);
     assert_eq!(hip!(hip, hipMemset(address, 0, 1)), E::hipErrorInvalidValue);
 }
+
+/// `kernel<<<1, block, shared, stream>>>()`, as compilers write it: nobody looks at the last result.
+fn launch_unchecked(hip: &Hip, stub: *const c_void, block: u32, shared: usize, stream: hipStream_t) {
+    assert_eq!(hip!(hip, __hipPushCallConfiguration(one(1), one(block), shared, stream)), OK);
+    let (mut grid, mut block, mut shared, mut stream) = (one(0), one(0), 0, NULL);
+    let popped = hip!(hip, __hipPopCallConfiguration(&mut grid, &mut block, &mut shared, &mut stream));
+    assert_eq!(popped, OK);
+    let _ = hip!(hip, hipLaunchKernel(stub, grid, block, null_mut(), shared, stream));
+}
+
+/// What the extension says about the thread's last call.
+fn launch_failure(hip: &Hip) -> String {
+    let mut text = [0u8; 1024];
+    let read = hip.table.ext.launch_failure.unwrap();
+    // SAFETY: the buffer has so many bytes.
+    let length = unsafe { read(text.as_mut_ptr().cast(), text.len()) };
+    String::from_utf8(text[..length].to_vec()).unwrap()
+}
+
+#[test]
+fn a_launch_that_fails_without_a_result_is_an_error_of_whoever_waits_next() {
+    let hip = start();
+    let (binary, foreign) = (Registered::new("gfx1100"), Registered::new("gfx90a"));
+    let empty = binary.kernel(&EMPTY, c"empty");
+    let no_code = foreign.kernel(&SAXPY, c"empty");
+    let missing = binary.kernel(&COUNTER, c"no_such_kernel");
+    let stream = hip.stream(hip_sys::hipStreamNonBlocking);
+    let foreign_stream: hipStream_t = std::ptr::without_provenance_mut(0xdead0);
+    for (stub, block, shared, stream, code, what) in [
+        (empty, 0, 0, stream, E::hipErrorInvalidConfiguration, "`empty`"),
+        (empty, 1 << 20, 0, stream, E::hipErrorInvalidConfiguration, "1048576"),
+        (empty, 32, 1 << 30, stream, E::hipErrorInvalidValue, "1073741824 bytes"),
+        (empty, 32, usize::MAX, stream, E::hipErrorInvalidValue, "LDS"),
+        (no_code, 32, 0, stream, E::hipErrorNoBinaryForGpu, "gfx1100"),
+        (missing, 32, 0, stream, E::hipErrorInvalidDeviceFunction, "`no_such_kernel`"),
+        (null(), 32, 0, stream, E::hipErrorInvalidDeviceFunction, "no fat binary"),
+        (empty, 0, 0, NULL, E::hipErrorInvalidConfiguration, "`empty`"),
+        // Where there is no such stream, the default stream tells.
+        (empty, 32, 0, foreign_stream, E::hipErrorInvalidHandle, "`empty`"),
+    ] {
+        let waits = if std::ptr::eq(stream, foreign_stream) { NULL } else { stream };
+        let _ = hip!(hip, hipGetLastError());
+        launch_unchecked(&hip, stub, block, shared, stream);
+        assert_eq!(launch_failure(&hip), "", "the launch itself has told");
+        assert_eq!(hip!(hip, hipStreamQuery(waits)), code, "{what}");
+        assert_eq!(hip!(hip, hipStreamSynchronize(waits)), code, "{what}");
+        assert!(launch_failure(&hip).contains(what), "{}", launch_failure(&hip));
+        assert_eq!(hip!(hip, hipGetLastError()), code);
+        assert_eq!(hip!(hip, hipStreamSynchronize(waits)), OK);
+        assert_eq!(launch_failure(&hip), "");
+        launch_unchecked(&hip, stub, block, shared, stream);
+        assert_eq!((hip!(hip, hipDeviceSynchronize()), hip!(hip, hipDeviceSynchronize())), (code, OK));
+        // Those who look have been told, in whichever way.
+        for look in [hip.table.hipGetLastError, hip.table.hipPeekAtLastError, hip.table.hipExtGetLastError] {
+            launch_unchecked(&hip, stub, block, shared, stream);
+            // SAFETY: the functions take nothing.
+            assert_eq!(unsafe { look() }, code);
+            assert_eq!((hip!(hip, hipStreamSynchronize(waits)), hip!(hip, hipDeviceSynchronize())), (OK, OK));
+        }
+        // As has who launches without the compiler's help.
+        assert_ne!(launch(&hip, missing, stream), OK);
+        assert_eq!(hip!(hip, hipStreamSynchronize(waits)), OK);
+    }
+    // An empty grid has nothing that could be missing.
+    assert_eq!(hip!(hip, __hipPushCallConfiguration(one(0), one(32), 0, stream)), OK);
+    let (mut grid, mut block, mut shared, mut on) = (one(1), one(0), 0, NULL);
+    assert_eq!(hip!(hip, __hipPopCallConfiguration(&mut grid, &mut block, &mut shared, &mut on)), OK);
+    let launched = hip!(hip, hipLaunchKernel(empty, grid, block, null_mut(), shared, on));
+    assert_eq!(launched, E::hipErrorInvalidConfiguration);
+    assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
+    assert_eq!(hip!(hip, hipGetLastError()), E::hipErrorInvalidConfiguration);
+    assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
+}
+
+#[test]
+fn events_copies_callbacks_and_captures_tell_of_launches_before_them() {
+    let hip = start();
+    let binary = Registered::new("gfx1100");
+    let empty = binary.kernel(&EMPTY, c"empty");
+    let (stream, blocking) = (hip.stream(hip_sys::hipStreamNonBlocking), hip.stream(0));
+    let wrong = E::hipErrorInvalidConfiguration;
+    let fail = |stream| launch_unchecked(&hip, empty, 0, 0, stream);
+
+    let (mut before, mut after) = (null_mut(), null_mut());
+    assert_eq!(hip!(hip, hipEventCreate(&mut before)), OK);
+    assert_eq!(hip!(hip, hipEventCreate(&mut after)), OK);
+    assert_eq!(hip!(hip, hipEventRecord(before, stream)), OK);
+    fail(stream);
+    assert_eq!(hip!(hip, hipEventRecord(after, stream)), OK);
+    assert_eq!(hip!(hip, hipEventSynchronize(before)), OK);
+    let asked = loop {
+        match hip!(hip, hipEventQuery(after)) {
+            E::hipErrorNotReady => std::thread::yield_now(),
+            code => break code,
+        }
+    };
+    assert_eq!(asked, wrong);
+    assert_eq!((hip!(hip, hipEventSynchronize(after)), hip!(hip, hipEventSynchronize(after))), (wrong, OK));
+    assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
+
+    // The null stream waits for blocking streams, and a copy without a stream is one of it.
+    let (from, mut to) = (5u32, 0u32);
+    let kind = hipMemcpyKind::hipMemcpyHostToHost;
+    let mut copy = || hip!(hip, hipMemcpy((&raw mut to).cast(), (&raw const from).cast(), 4, kind));
+    fail(stream);
+    assert_eq!(copy(), OK);
+    fail(blocking);
+    assert_eq!((copy(), copy()), (wrong, OK));
+    assert_eq!(to, 5);
+    assert_eq!(hip!(hip, hipStreamSynchronize(stream)), wrong);
+
+    static TOLD: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    unsafe extern "C" fn called(_: hipStream_t, status: E, _: *mut c_void) {
+        TOLD.store(status.0, std::sync::atomic::Ordering::SeqCst);
+    }
+    fail(stream);
+    assert_eq!(hip!(hip, hipStreamAddCallback(stream, Some(called), null_mut(), 0)), OK);
+    assert_eq!(hip!(hip, hipStreamSynchronize(stream)), wrong);
+    assert_eq!(TOLD.load(std::sync::atomic::Ordering::SeqCst), wrong.0);
+
+    let mode = hip_sys::hipStreamCaptureMode::hipStreamCaptureModeThreadLocal;
+    let mut graph = null_mut();
+    for look in [false, true] {
+        assert_eq!(hip!(hip, hipStreamBeginCapture(stream, mode)), OK);
+        fail(stream);
+        let expected = if look { hip!(hip, hipGetLastError()) } else { wrong };
+        assert_eq!(expected, wrong);
+        let ended = hip!(hip, hipStreamEndCapture(stream, &mut graph));
+        assert_eq!((ended, graph.is_null()), if look { (OK, false) } else { (wrong, true) });
+        assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
+    }
+    assert_eq!(hip!(hip, hipGraphDestroy(graph)), OK);
+    assert_eq!(hip!(hip, hipEventDestroy(before)), OK);
+    assert_eq!(hip!(hip, hipEventDestroy(after)), OK);
+    for stream in [stream, blocking] {
+        assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
+    }
+}

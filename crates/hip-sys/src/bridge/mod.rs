@@ -20,7 +20,7 @@ use sys_load::Library;
 
 use crate::bindings::{hipDeviceProp_tR0000, hipDeviceProp_tR0600, hipError_t, hipIpcMemHandle_t};
 use crate::legacy::{v5_2, v5_7, v6_4};
-use crate::{HostCode, Table, Version};
+use crate::{ExportedExtensions, Extensions, HostCode, Table, Version};
 
 mod calls;
 mod convert;
@@ -299,7 +299,10 @@ pub(crate) fn apply(table: &mut Table, library: &Library) {
     let generation = Generation::of(|name| library.symbol(name).is_some(), library.version());
     // SAFETY: the library is a HIP runtime: whoever opened it vouched for that.
     unsafe { unmangle(table, |name| library.symbol(name)) };
-    // SAFETY: as above; libraries are never closed.
+    // SAFETY: as above; libraries are never closed, and no other library has a function of the extensions' name.
+    let own = unsafe { ExportedExtensions::of_library(|name| library.symbol(name)) };
+    table.ext = own.map_or(Extensions::NONE, ExportedExtensions::extensions);
+    // SAFETY: as above.
     table.ext.host_code = unsafe { HostCode::of(|name| library.symbol(name)) };
     if generation == Generation::V7_1 {
         return;

@@ -63,7 +63,8 @@ impl Device {
         let pairs = || members.iter().flat_map(|from| members.iter().map(move |to| (from, to)));
         for (from, to) in pairs() {
             if !from.can_access_peer(to)? {
-                return Err(Error::NoPeerAccess { device: from.to_string(), peer: to.to_string() });
+                let (device, peer) = from.names_beside(to);
+                return Err(Error::NoPeerAccess { device, peer });
             }
         }
         for (from, to) in pairs() {

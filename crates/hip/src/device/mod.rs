@@ -55,6 +55,7 @@ struct DeviceInner {
     frees: Mutex<Option<Stream>>,
     /// Ordinals of the devices whose memory this one may use.
     peers: Mutex<Vec<i32>>,
+    exact_bounds: bool,
     memory: Heap,
 }
 
@@ -111,6 +112,12 @@ impl Device {
                 if !target.is_known() {
                     tracing::warn!(%target, "unknown processor; going by what the device says about itself");
                 }
+                if let Some(leave_reports) = table.ext.leave_reports {
+                    // SAFETY: the extension takes nothing. Errors have the reports from now on.
+                    unsafe { leave_reports() };
+                }
+                // SAFETY: the extension takes a number.
+                let exact_bounds = table.ext.has_exact_bounds.is_some_and(|ask| unsafe { ask(ordinal) });
                 let inner = Arc::new(DeviceInner {
                     backend,
                     table,
@@ -120,7 +127,8 @@ impl Device {
                     default_stream: OnceLock::new(),
                     frees: Mutex::default(),
                     peers: Mutex::default(),
-                    memory: Heap::new(backend),
+                    exact_bounds,
+                    memory: Heap::new(exact_bounds),
                 });
                 Self { inner: inner.clone(), skipped: skipped.clone(), logical: None }
                     .allocator_of_environment()?;
@@ -174,6 +182,23 @@ impl Device {
     /// What the device is and can do, read when it was opened.
     pub fn properties(&self) -> &Properties {
         &self.inner.properties
+    }
+
+    /// The names of this device and of another one, for a text about both. Equal virtual GPUs have equal names, so these tell which of
+    /// them is meant: `vgpu:gfx1100?cus=4&memory=2GiB (…), device 1`.
+    pub fn names_beside(&self, other: &Self) -> (String, String) {
+        let (own, others) = (self.to_string(), other.to_string());
+        if own != others || self == other {
+            return (own, others);
+        }
+        let ordinal = |device: &Self, name: String| format!("{name}, device {}", device.ordinal());
+        (ordinal(self, own), ordinal(other, others))
+    }
+
+    /// Whether every access outside of an allocation, however near, and every use of memory after it was freed ends in a fault. So it is
+    /// on virtual GPUs, in this program or in the library that it has loaded.
+    pub fn has_exact_bounds(&self) -> bool {
+        self.inner.exact_bounds
     }
 
     /// The device's name.
@@ -280,6 +305,9 @@ impl Device {
 
     #[cold]
     pub(crate) fn explain(&self, operation: &'static str, code: hipError_t) -> Error {
+        if let Some(error) = stream::host_launch(self.table(), operation, code) {
+            return error;
+        }
         if !is_fault(code) {
             return Error::Hip { operation, code };
         }
@@ -388,7 +416,8 @@ impl Device {
 
     #[cold]
     fn mismatch(&self, other: &Self, operation: &'static str, what: &'static str) -> Error {
-        Error::OtherDevice { operation, what, expected: self.to_string(), got: other.to_string() }
+        let (expected, got) = self.names_beside(other);
+        Error::OtherDevice { operation, what, expected, got }
     }
 }
 

@@ -159,7 +159,7 @@ impl Device {
         if std::ptr::eq(self.table(), other.table()) {
             return Ok(());
         }
-        let (expected, got) = (self.to_string(), other.to_string());
+        let (expected, got) = self.names_beside(other);
         Err(Error::OtherRuntime { operation, what, expected, got })
     }
 }

@@ -136,7 +136,9 @@ impl<'a> Session<'a> {
         let mut handle: hipGraph_t = std::ptr::null_mut();
         let ended = self.device.make_current().and_then(|()| {
             // SAFETY: the stream is captured, and the result is a place to write to.
-            unsafe { call!(self.device.table(), hipStreamEndCapture(self.origin.handle(), &raw mut handle)) }
+            self.device.check(unsafe {
+                call!(self.device.table(), hipStreamEndCapture(self.origin.handle(), &raw mut handle))
+            })
         });
         for Captured { allocation, access, .. } in &memory {
             uses.add_memory(allocation, *access);

@@ -425,12 +425,9 @@ impl Check<'_> {
         if self.device.has_access_to(allocation.device()) {
             return Ok(());
         }
-        Err(LaunchError::OtherDevice {
-            kernel: self.kernel.to_owned(),
-            argument: self.argument(index),
-            expected: self.device.to_string(),
-            got: allocation.device().to_string(),
-        })
+        let (expected, got) = self.device.names_beside(allocation.device());
+        let (kernel, argument) = (self.kernel.to_owned(), self.argument(index));
+        Err(LaunchError::OtherDevice { kernel, argument, expected, got })
     }
 
     fn argument(&self, index: usize) -> Argument {

@@ -10,7 +10,6 @@ use hip_sys::hipError_t;
 use super::blocks::{Blocks, Request, Segment, Tag, Taken, Uses};
 use super::interop::Owner;
 use super::{DeviceAddress, MemoryPool};
-use crate::backend::Backend;
 use crate::call::{call, dropped, leaked};
 use crate::device::{Device, MemoryInfo};
 use crate::error::{Error, Result};
@@ -28,14 +27,15 @@ pub const ALLOCATOR_VARIABLE: &str = variables::ALLOCATOR.name;
 #[non_exhaustive]
 pub enum Allocator {
     /// From this crate's cache, which takes memory from the device in segments (`hipMalloc`) and keeps what buffers give
-    /// back. The default on real GPUs, where allocating and freeing wait for the whole device.
+    /// back. The default on other devices, real GPUs, where allocating and freeing wait for the whole device.
     ///
     /// Dropping a buffer does not wait. Whoever gets its memory next is ordered after the work that still uses it: on the
     /// same stream that costs nothing, another stream waits on the device. Preferred is memory that the requesting stream
     /// used last, then memory that nothing uses, then any other, then more from the device.
     Caching,
-    /// From the device, each buffer for itself (`hipMalloc`, `hipFree`). The default on virtual GPUs, where it lets every access
-    /// outside of a buffer, and every use after it was dropped, be found: the device knows each buffer's exact bounds.
+    /// From the device, each buffer for itself (`hipMalloc`, `hipFree`). The default on devices that know
+    /// [exact bounds](Device::has_exact_bounds), virtual GPUs, where it lets every access outside of a buffer, and every use after it was
+    /// dropped, be found.
     Direct,
     /// From the driver's pool, in the order of a stream (`hipMallocAsync`, `hipFreeAsync`); buffers that are made without a
     /// stream as with [`Direct`](Self::Direct).
@@ -52,11 +52,8 @@ impl Allocator {
         }
     }
 
-    fn default_of(backend: Backend) -> Self {
-        match backend {
-            Backend::Amd | Backend::Cuda => Self::Caching,
-            Backend::Virtual => Self::Direct,
-        }
+    fn default_of(exact_bounds: bool) -> Self {
+        if exact_bounds { Self::Direct } else { Self::Caching }
     }
 }
 
@@ -169,7 +166,7 @@ impl Uses for PriorUses {
         match (all.next(), all.next(), self.only()) {
             (None, ..) => Tag::Idle,
             // What is past comes before the present work, and its points before all that follows.
-            (.., Some(stream)) => Tag::Stream(stream),
+            (.., Some(stream)) => Tag::Stream(stream.id()),
             (Some(past), None, _) => Tag::Stream(past.stream.id()),
             _ => Tag::Several,
         }
@@ -211,10 +208,10 @@ impl State {
 }
 
 impl Heap {
-    /// With the allocator of the backend.
-    pub(crate) fn new(backend: Backend) -> Self {
+    /// With the allocator of a device that finds every access outside of an allocation, or of another one.
+    pub(crate) fn new(exact_bounds: bool) -> Self {
         Self(Mutex::new(State {
-            allocator: Allocator::default_of(backend),
+            allocator: Allocator::default_of(exact_bounds),
             limits: CacheLimits::default(),
             blocks: Blocks::default(),
             outside: 0,

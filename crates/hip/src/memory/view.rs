@@ -163,6 +163,17 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         Ok(self.address)
     }
 
+    /// As [`address_on`](Self::address_on), for work that does not depend on what is in the memory, such as a workspace: that what was
+    /// to be written there before has failed is no error.
+    ///
+    /// # Errors
+    /// As there, but for that of work before.
+    pub fn scratch_address_on(&mut self, stream: &Stream) -> Result<DeviceAddress> {
+        stream.device().same(self.device(), "scratch_address_on", "buffer")?;
+        self.allocation.write_on(stream)?;
+        Ok(self.address)
+    }
+
     /// The same elements, shared for as long as this view is borrowed.
     pub fn as_slice(&self) -> DeviceSlice<'_, T> {
         DeviceSlice::new(self.allocation, self.address, self.len)

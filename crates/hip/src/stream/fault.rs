@@ -1,13 +1,14 @@
 //! How a stream fails, and what its library tells about it and its kernels.
 
+use std::ffi::c_char;
 use std::time::Duration;
 
-use hip_sys::{hipError_t, hipStream_t};
+use hip_sys::{Table, hipError_t, hipStream_t};
 
 use super::Stream;
 use crate::call::{call, is_ready};
 use crate::device::Device;
-use crate::error::{Error, FaultReport, Result, is_fault};
+use crate::error::{Error, FaultReport, HostLaunchError, Result, is_fault};
 
 /// The handle of a stream and its device, which does not keep the stream alive.
 #[derive(Clone, Debug)]
@@ -28,7 +29,7 @@ pub const COUNTED_KERNELS: usize = 1024;
 const LONGEST_TEXT: usize = 1 << 30;
 
 /// How the extensions give a text about a stream.
-type StreamText = unsafe extern "C" fn(hip_sys::hipStream_t, *mut std::ffi::c_char, usize) -> usize;
+type StreamText = unsafe extern "C" fn(hip_sys::hipStream_t, *mut c_char, usize) -> usize;
 
 impl Stream {
     /// Has kernels that begin on this stream from now on count what they do: instructions by class, active lanes, memory
@@ -89,8 +90,9 @@ impl Queue {
     pub(crate) fn finish(&self) -> Result<Result<()>> {
         // SAFETY: the handle is valid.
         match self.check(unsafe { call!(self.device.table(), hipStreamSynchronize(self.handle)) }) {
+            Ok(()) => Ok(Ok(())),
             // Nothing of a stream that has failed runs any more; what it waited for may.
-            over @ (Ok(()) | Err(Error::Fault(_))) => Ok(over),
+            Err(error) if error.tells_the_end() => Ok(Err(error)),
             Err(error) => self.finish_otherwise(error),
         }
     }
@@ -104,7 +106,7 @@ impl Queue {
             match self.check(is_ready(queried)) {
                 Ok(true) => return Ok(Err(error)),
                 Ok(false) => std::thread::sleep(Duration::from_millis(1)),
-                Err(fault @ Error::Fault(_)) => return Ok(Err(fault)),
+                Err(error) if error.tells_the_end() => return Ok(Err(error)),
                 Err(_) => break,
             }
         }
@@ -117,6 +119,9 @@ impl Queue {
 
     #[cold]
     pub(crate) fn explain(&self, operation: &'static str, code: hipError_t) -> Error {
+        if let Some(error) = host_launch(self.device.table(), operation, code) {
+            return error;
+        }
         // A queue also fails this way; but so do calls that leave the stream as it was.
         let asked = is_fault(code) || code == hipError_t::hipErrorLaunchOutOfResources;
         match if asked { self.fault_text() } else { None } {
@@ -159,21 +164,39 @@ impl Queue {
     /// The function copies a text about the stream to a buffer of the size given, cut to it and NUL-terminated, and returns the
     /// length that it has without the NUL.
     unsafe fn text(&self, read: StreamText) -> Option<String> {
-        let mut text = vec![0_u8; 1024];
-        loop {
-            // SAFETY: the buffer is writable for the length given, the handle is valid, and the caller's promise.
-            let length = unsafe { read(self.handle, text.as_mut_ptr().cast(), text.len()) };
-            if length == 0 {
-                return None;
-            }
-            // The text and its NUL must fit, else it was cut.
-            if length < text.len() {
-                text.truncate(length);
-                return Some(String::from_utf8_lossy(&text).into_owned());
-            }
-            // A length that no text has is not believed.
-            let enough = length.checked_add(1).filter(|enough| *enough <= LONGEST_TEXT)?;
-            text.resize(enough, 0);
+        // SAFETY: the handle is valid, and the caller's promise.
+        unsafe { whole_text(|buffer, size| read(self.handle, buffer, size)) }
+    }
+}
+
+/// The launch of compiled host code whose failure the thread's last call has returned, if it was one's.
+#[cold]
+pub(crate) fn host_launch(table: &Table, operation: &'static str, code: hipError_t) -> Option<Error> {
+    let read = table.ext.launch_failure?;
+    // SAFETY: the extension does what `whole_text` asks.
+    let text = unsafe { whole_text(|buffer, size| read(buffer, size)) }?;
+    Some(Error::HostLaunch(Box::new(HostLaunchError { operation, code, text })))
+}
+
+/// A text of the library; none if it is empty.
+///
+/// # Safety
+/// The function copies a text to a buffer of the size given, cut to it and NUL-terminated, and returns the length that it has without
+/// the NUL.
+unsafe fn whole_text(read: impl Fn(*mut c_char, usize) -> usize) -> Option<String> {
+    let mut text = vec![0_u8; 1024];
+    loop {
+        let length = read(text.as_mut_ptr().cast(), text.len());
+        if length == 0 {
+            return None;
         }
+        // The text and its NUL must fit, else it was cut.
+        if length < text.len() {
+            text.truncate(length);
+            return Some(String::from_utf8_lossy(&text).into_owned());
+        }
+        // A length that no text has is not believed.
+        let enough = length.checked_add(1).filter(|enough| *enough <= LONGEST_TEXT)?;
+        text.resize(enough, 0);
     }
 }

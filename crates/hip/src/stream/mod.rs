@@ -11,7 +11,7 @@ mod thread_stream;
 mod unfinished;
 mod wait;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ use hip_sys::{hipError_t, hipStream_t};
 
 use crate::call::{call, dropped, is_ready, leaked};
 use crate::device::Device;
-use crate::error::{Error, FaultReport, Result};
+use crate::error::{Error, FaultReport, HostLaunchError, Result};
 use crate::event::Event;
 use crate::graph::{Capture, GraphError};
 use crate::live::{Counted, Kind};
@@ -28,7 +28,7 @@ pub use host_function::host_function_failures;
 pub use options::{StreamOptions, StreamPriorities};
 
 pub use fault::COUNTED_KERNELS;
-pub(crate) use fault::Queue;
+pub(crate) use fault::{Queue, host_launch};
 pub(crate) use host_function::{in_host_function, release, run as run_host_function};
 use point::PointEvents;
 pub(crate) use point::{Before, Point};
@@ -64,11 +64,49 @@ pub(crate) struct StreamInner {
     closed: Arc<Closed>,
     /// What it submits becomes part of a graph.
     capture: Option<Arc<Capture>>,
+    owed: Owed,
+}
+
+/// The failure of a host code's launch that a wait for somebody else has been told of. Whoever waits for the stream is told, too.
+#[derive(Debug, Default)]
+struct Owed {
+    any: AtomicBool,
+    error: Mutex<Option<Box<HostLaunchError>>>,
+}
+
+impl Owed {
+    fn lock(&self) -> MutexGuard<'_, Option<Box<HostLaunchError>>> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, error: Box<HostLaunchError>) {
+        self.lock().get_or_insert(error);
+        self.any.store(true, Ordering::Release);
+    }
+
+    /// Tells who only asks.
+    fn look(&self) -> Result<()> {
+        let owed = if self.any.load(Ordering::Acquire) { self.lock().clone() } else { None };
+        owed.map_or(Ok(()), |error| Err(Error::HostLaunch(error)))
+    }
+
+    /// Tells who waits.
+    fn take(&self) -> Result<()> {
+        let owed = if self.any.swap(false, Ordering::AcqRel) { self.lock().take() } else { None };
+        owed.map_or(Ok(()), |error| Err(Error::HostLaunch(error)))
+    }
 }
 
 /// How a stream ended, once it has. A `Weak` alone cannot tell: it is dead while `Drop` still waits.
-#[derive(Debug, Default)]
-struct Closed(Mutex<Option<Ended>>, Condvar);
+#[derive(Debug)]
+struct Closed {
+    ended: Mutex<Option<Ended>>,
+    told: Condvar,
+    /// The stream's [era](Stream::era), its last one when it has ended.
+    era: AtomicU64,
+    /// What the stream was given in eras before this one is done.
+    done_before: AtomicU64,
+}
 
 /// All work of the stream is done, unless that could not be found out.
 #[derive(Debug, Default)]
@@ -95,7 +133,7 @@ impl WeakStream {
         }
         let mut closed = self.closed.lock();
         while closed.is_none() {
-            closed = self.closed.1.wait(closed).unwrap_or_else(PoisonError::into_inner);
+            closed = self.closed.told.wait(closed).unwrap_or_else(PoisonError::into_inner);
         }
         None
     }
@@ -115,7 +153,7 @@ impl WeakStream {
     /// Whether nothing of the stream itself runs any more, without waiting for it. Where that cannot be told, it does.
     pub(crate) fn is_idle(&self) -> bool {
         match self.stream.upgrade() {
-            Some(stream) => Stream(stream).is_done().unwrap_or_else(|error| is_fault(&error)),
+            Some(stream) => Stream(stream).is_done().unwrap_or_else(|error| error.tells_the_end()),
             None => self.is_over(),
         }
     }
@@ -123,6 +161,16 @@ impl WeakStream {
     /// As [`Stream::id`].
     pub(crate) fn id(&self) -> u64 {
         self.id
+    }
+
+    /// As [`Stream::era`].
+    pub(crate) fn era(&self) -> u64 {
+        self.closed.era.load(Ordering::Acquire)
+    }
+
+    /// Whether what the stream was given in an era is known to be done, whatever has become of it since.
+    pub(crate) fn has_done(&self, era: u64) -> bool {
+        era < self.closed.done_before.load(Ordering::Acquire)
     }
 
     /// The fault of a stream that has been destroyed; an error if its work may still run.
@@ -135,20 +183,35 @@ impl WeakStream {
         }
     }
 
-    /// As [`Stream::finish`], of a stream that may be gone.
+    /// As [`Stream::finish`], of a stream that may be gone, and for somebody else: who waits for the stream itself is told as well.
     pub(crate) fn finish(&self) -> Result<Result<()>> {
         match self.upgrade() {
-            Some(stream) => stream.finish(),
+            Some(stream) => {
+                let over = stream.finish()?;
+                if let Err(Error::HostLaunch(error)) = &over {
+                    stream.0.owed.set(error.clone());
+                }
+                Ok(over)
+            }
             None => Ok(self.last_fault()?.map_or(Ok(()), Err)),
         }
     }
 
-    /// The fault of the stream, if one is known by now.
+    /// Keeps an error for who waits for the stream, if it is one of a launch.
+    pub(crate) fn owe(&self, error: Error) {
+        if let Error::HostLaunch(error) = error
+            && let Some(stream) = self.upgrade()
+        {
+            stream.0.owed.set(error);
+        }
+    }
+
+    /// The fault of the stream, or a launch on it that has failed, if one is known by now.
     #[inline]
     pub(crate) fn check(&self) -> Result<()> {
         match self.upgrade() {
             Some(stream) => match stream.is_done() {
-                Err(error) if is_fault(&error) => Err(error),
+                Err(error) if error.tells_the_end() => Err(error),
                 _ => Ok(()),
             },
             None => self.last_fault()?.map_or(Ok(()), Err),
@@ -162,12 +225,25 @@ impl WeakStream {
 }
 
 impl Closed {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            ended: Mutex::default(),
+            told: Condvar::new(),
+            era: AtomicU64::new(next_number()),
+            done_before: AtomicU64::new(0),
+        })
+    }
+
     fn lock(&self) -> MutexGuard<'_, Option<Ended>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+/// A number for a stream or an era of one, never 0 and never the same.
+fn next_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
 
 impl Stream {
     /// The null stream of the device.
@@ -177,15 +253,16 @@ impl Stream {
 
     /// A stream of HIP's. With a capture, it serves nothing else.
     fn from_handle(device: Device, handle: hipStream_t, owned: bool, capture: Option<Arc<Capture>>) -> Self {
-        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        let id = next_number();
         let points = PointEvents::new(device.clone());
         Self(Arc::new(StreamInner {
             queue: Queue { device, handle },
             id,
             owned: owned.then(|| Counted::new(Kind::Stream)),
             points,
-            closed: Arc::default(),
+            closed: Closed::new(),
             capture,
+            owed: Owed::default(),
         }))
     }
 
@@ -234,21 +311,30 @@ impl Stream {
     /// Blocks until all work enqueued so far is done (`hipStreamSynchronize`).
     ///
     /// # Errors
-    /// [`Error::Fault`] if a kernel of this stream ended abnormally, else [`Error::Hip`].
+    /// [`Error::Fault`] if a kernel of this stream ended abnormally, [`Error::HostLaunch`] if compiled host code has launched one that
+    /// could not be launched, else [`Error::Hip`].
     #[doc(alias = "hipStreamSynchronize")]
     #[doc(alias = "cuStreamSynchronize")]
     #[doc(alias = "cudaStreamSynchronize")]
     pub fn synchronize(&self) -> Result<()> {
         self.make_current()?;
+        let era = self.begin_era();
         // SAFETY: the handle is valid as long as `self` is.
-        self.check(unsafe { call!(self.table(), hipStreamSynchronize(self.handle())) })
+        self.check(unsafe { call!(self.table(), hipStreamSynchronize(self.handle())) })?;
+        self.end_eras_before(era);
+        self.0.owed.take()
     }
 
     /// Blocks until nothing that was enqueued so far runs any more, and says how it ended. An error of its own means that something may
     /// still run.
     pub(crate) fn finish(&self) -> Result<Result<()>> {
         self.make_current()?;
-        self.0.queue.finish()
+        let era = self.begin_era();
+        let over = self.0.queue.finish()?;
+        if over.is_ok() {
+            self.end_eras_before(era);
+        }
+        Ok(over.and_then(|()| self.0.owed.take()))
     }
 
     /// Blocks until nothing that was enqueued so far uses memory that its caller has borrowed.
@@ -284,7 +370,11 @@ impl Stream {
         self.make_current()?;
         // SAFETY: the handle is valid as long as `self` is.
         let queried = unsafe { call!(self.table(), hipStreamQuery(self.handle())) };
-        self.check(is_ready(queried))
+        let done = self.check(is_ready(queried))?;
+        if done {
+            self.0.owed.look()?;
+        }
+        Ok(done)
     }
 
     /// Makes work enqueued from now on wait for `event`, on the device; the host goes on (`hipStreamWaitEvent`).
@@ -354,6 +444,25 @@ impl Stream {
         self.0.id
     }
 
+    /// A number, unique in the process, never 0 and growing, that changes with each wait for the stream: what it was given before is done
+    /// when the wait is over without an error, whatever becomes of it then.
+    #[inline]
+    pub(crate) fn era(&self) -> u64 {
+        self.0.closed.era.load(Ordering::Acquire)
+    }
+
+    /// A wait begins: what the stream is given from now on is of a new era.
+    fn begin_era(&self) -> u64 {
+        let era = next_number();
+        self.0.closed.era.fetch_max(era, Ordering::AcqRel);
+        era
+    }
+
+    /// A wait is over that has begun this era.
+    fn end_eras_before(&self, era: u64) {
+        self.0.closed.done_before.fetch_max(era, Ordering::AcqRel);
+    }
+
     #[inline]
     pub(crate) fn table(&self) -> &'static hip_sys::Table {
         self.device().table()
@@ -391,19 +500,16 @@ impl PartialEq for Stream {
 
 impl Eq for Stream {}
 
-fn is_fault(error: &Error) -> bool {
-    matches!(error, Error::Fault(_))
-}
-
 impl Drop for StreamInner {
     fn drop(&mut self) {
+        dropped("stream", self.owed.take());
         let ending =
             Ending { queue: self.queue.clone(), owned: self.owned.take(), closed: self.closed.clone() };
         let closed = self.closed.clone();
         if !release("stream", move || ending.run()) {
             let unfinished = Some(hipError_t::hipErrorUnknown);
             *closed.lock() = Some(Ended { fault: None, unfinished });
-            closed.1.notify_all();
+            closed.told.notify_all();
         }
     }
 }
@@ -425,7 +531,7 @@ impl Ending {
             fn drop(&mut self) {
                 let unfinished = Some(hipError_t::hipErrorUnknown);
                 self.0.lock().get_or_insert(Ended { fault: None, unfinished });
-                self.0.1.notify_all();
+                self.0.told.notify_all();
             }
         }
 

@@ -181,10 +181,14 @@ impl Point {
         let device = &self.events.device;
         let queried = device.make_current().and_then(|()| {
             // SAFETY: the handle is valid as long as `self` is.
-            is_ready(unsafe { call!(device.table(), hipEventQuery(self.event.0)) })
+            device.check(is_ready(unsafe { call!(device.table(), hipEventQuery(self.event.0)) }))
         });
-        // An error may be the stream's, or say nothing about it.
-        let reached = queried.unwrap_or_else(|_| self.stream.is_idle());
+        let reached = match queried {
+            Ok(reached) => reached,
+            Err(Error::HostLaunch(_)) => true,
+            // It may be the stream's, or say nothing about it.
+            Err(_) => self.stream.is_idle(),
+        };
         if reached {
             self.reached.store(true, Ordering::Release);
         }
@@ -199,7 +203,9 @@ impl Point {
         let device = &self.events.device;
         device.make_current()?;
         // SAFETY: the handle is valid as long as `self` is.
-        if unsafe { call!(device.table(), hipEventSynchronize(self.event.0)) }.is_err() {
+        let waited = device.check(unsafe { call!(device.table(), hipEventSynchronize(self.event.0)) });
+        if let Err(error) = waited {
+            self.stream.owe(error);
             // It may be the stream's failure, or that of the wait alone: nothing may run any more afterwards.
             if let Err(error) = self.stream.finish()? {
                 tracing::debug!(%error, "a stream had failed before a point of it was waited for");

@@ -85,10 +85,10 @@ impl PriorUses {
     }
 
     /// The only stream whose work goes up to its end: others are past.
-    pub(crate) fn only(&self) -> Option<u64> {
+    pub(crate) fn only(&self) -> Option<&WeakStream> {
         let mut present = self.0.iter().filter(|user| user.point.is_none());
         match (present.next(), present.next()) {
-            (Some(user), None) => Some(user.stream.id()),
+            (Some(user), None) => Some(&user.stream),
             _ => None,
         }
     }

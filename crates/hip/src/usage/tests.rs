@@ -253,6 +253,52 @@ fn a_fault_of_the_writer_is_found_by_whoever_reads() {
 }
 
 #[test]
+fn what_was_written_before_a_wait_outlives_the_fault_of_its_stream() {
+    let device = fake::device(0);
+    let reader = device.stream().unwrap();
+    // Whoever waits, and however.
+    let waits: [fn(&crate::Stream, &DeviceBuffer<u32>); 3] = [
+        |stream, _| stream.synchronize().unwrap(),
+        |stream, buffer| drop(buffer.to_vec(stream).unwrap()),
+        |stream, buffer| drop(buffer.to_vec(stream).and_then(|_| buffer.to_vec(stream)).unwrap()),
+    ];
+    for wait in waits {
+        let stream = device.stream().unwrap();
+        let mut lost = DeviceBuffer::from_slice(&stream, &[1_u32, 2]).unwrap();
+        let mut kept = DeviceBuffer::zeroed(&stream, 2).unwrap();
+        kept.fill(&stream, 7).unwrap();
+        wait(&stream, &kept);
+        // A write of the new time, the second one by the fast path.
+        lost.fill(&stream, 3).unwrap();
+        lost.fill(&stream, 4).unwrap();
+        kept.to_vec(&reader).unwrap();
+        fake::fault(&stream, "kernel `k`");
+        assert_eq!(kept.to_vec(&reader).unwrap(), [7; 2]);
+        assert!(matches!(lost.to_vec(&reader), Err(Error::Fault(_))));
+        // Also when the writer is gone.
+        drop(stream);
+        assert_eq!(kept.to_vec(&reader).unwrap(), [7; 2]);
+        kept.fill(&reader, 8).unwrap();
+        assert_eq!(kept.to_vec(&reader).unwrap(), [8; 2]);
+        assert!(matches!(lost.to_vec(&reader), Err(Error::Fault(_))));
+    }
+}
+
+#[test]
+fn the_fast_path_is_open_again_after_a_wait() {
+    let stream = fake::device(0).stream().unwrap();
+    let usage = Usage::default();
+    usage.write(&stream).unwrap();
+    assert!(usage.wrote_last(&stream));
+    stream.synchronize().unwrap();
+    // A write is to be noted as one after the wait.
+    usage.read(&stream).unwrap();
+    assert!(usage.is_only(&stream) && !usage.wrote_last(&stream));
+    usage.write(&stream).unwrap();
+    assert!(usage.wrote_last(&stream));
+}
+
+#[test]
 fn there_is_one_entry_for_each_stream_however_often_they_take_turns() {
     let device = fake::caching_device();
     let streams: Vec<_> = (0..3).map(|_| device.stream().unwrap()).collect();

@@ -91,7 +91,7 @@ pub(crate) fn has_known_fault(device: &Device, function: &str) -> bool {
 
 /// Whether the device reports every access outside of its allocations.
 pub(crate) fn finds_faults(device: &Device) -> bool {
-    let finds = device.backend() == hip::Backend::Virtual;
+    let finds = device.has_exact_bounds();
     if !finds {
         skip(Lack::Device, format_args!("{device} does not report every access out of bounds"));
     }

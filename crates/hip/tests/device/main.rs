@@ -15,6 +15,7 @@ mod host_memory;
 mod interop;
 mod ipc;
 mod launch;
+mod library;
 mod memory;
 mod metrics;
 mod module;

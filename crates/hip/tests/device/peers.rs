@@ -36,10 +36,21 @@ fn memory_of_a_peer_is_refused_until_access_is_enabled() {
 
     assert!(!second.has_access_to(&first));
     match add_one.launch(&b).elements(1000, 256).arg(1000_u32).arg(&mut x).prepare().map(drop) {
-        Err(Error::Launch(error)) => assert!(matches!(*error, LaunchError::OtherDevice { .. }), "{error}"),
+        // Equal devices, which the error tells apart.
+        Err(Error::Launch(error)) => match &*error {
+            LaunchError::OtherDevice { expected, got, .. } => assert_ne!(expected, got),
+            other => panic!("{other}"),
+        },
         other => panic!("{other:?}"),
     }
-    assert!(matches!(x.fill(&b, 0), Err(Error::OtherDevice { .. })));
+    match x.fill(&b, 0) {
+        Err(Error::OtherDevice { expected, got, .. }) => {
+            assert_ne!(expected, got);
+            assert_eq!((expected, got), second.names_beside(&first));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(first.names_beside(&first), (first.to_string(), first.to_string()));
 
     second.enable_peer_access(&first).unwrap();
     second.enable_peer_access(&first).unwrap();

@@ -64,7 +64,7 @@ pub(crate) fn check_devices(
     let device = stream.device();
     for &(what, other) in [("kernel", kernels)].iter().chain(memory) {
         if other != device {
-            let (expected, got) = (device.to_string(), other.to_string());
+            let (expected, got) = device.names_beside(other);
             return Err(hip::Error::OtherDevice { operation, what, expected, got }.into());
         }
     }

@@ -108,6 +108,48 @@ fn a_workspace_is_used_and_comes_back() {
     assert_eq!(counts(&bench, 300).unwrap(), expected);
 }
 
+/// Has a call on the stream fault, and the error told by whoever waits for the stream.
+fn fail(bench: &Bench) {
+    let device = bench.blas.device().clone();
+    let (address, len, owner) = bench.upload(&[1.0_f32; 64]).into_raw_parts().unwrap();
+    // SAFETY: there are not so many elements, which is what is tested: the virtual GPU stops the kernel. Nothing is written there.
+    let too_long =
+        unsafe { DeviceBuffer::<f32>::from_raw_parts(&device, address, len << 16, owner) }.unwrap();
+    let mut y = bench.upload(&vec![0.0_f32; 1 << 10]);
+    let x = Vector::new(&too_long, VectorLayout::new(1 << 10).with_increment(1 << 11)).unwrap();
+    let _ = bench.blas.axpy(&x, &mut VectorMut::of(&mut y).unwrap()).run();
+    assert!(matches!(bench.stream.synchronize(), Err(hip::Error::Fault(_))));
+}
+
+#[test]
+fn a_stream_that_has_failed_can_be_left() {
+    // AMD's HIP ends the process.
+    if amds().is_some() {
+        return;
+    }
+    let mut bench = Bench::open();
+    let device = bench.blas.device().clone();
+    let next = device.stream().unwrap();
+    let mut x = bench.upload(&[3.0_f32; 100]);
+    let memory = DeviceBuffer::zeroed(&bench.stream, 1 << 20).unwrap();
+    bench.blas.set_workspace(Some(memory)).unwrap();
+    bench.blas.scal(&mut VectorMut::of(&mut x).unwrap()).alpha(2.0).run().unwrap();
+    bench.stream.synchronize().unwrap();
+    fail(&bench);
+    // What was done before the fault is there, for another stream.
+    assert_eq!(x.to_vec(&next).unwrap(), [6.0; 100]);
+    bench.blas.set_stream(&next).unwrap();
+    bench.blas.scal(&mut VectorMut::of(&mut x).unwrap()).alpha(2.0).run().unwrap();
+    assert_eq!(x.to_vec(&next).unwrap(), [12.0; 100]);
+    let failed = std::mem::replace(&mut bench.stream, next);
+    let expected: Vec<f32> = (1..=300).map(|count| count as f32).collect();
+    assert_eq!(counts(&bench, 300).unwrap(), expected);
+    // To come back to it is an error, and changes nothing.
+    assert!(matches!(bench.blas.set_stream(&failed), Err(rocblas::Error::Hip(hip::Error::Fault(_)))));
+    drop(failed);
+    assert_eq!(counts(&bench, 300).unwrap(), expected);
+}
+
 #[test]
 fn a_fault_inside_a_call_is_an_error_of_what_follows() {
     // AMD's HIP ends the process.

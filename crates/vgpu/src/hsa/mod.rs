@@ -90,6 +90,7 @@ pub fn table() -> &'static Table {
             host_wrote: Some(copy::host_wrote),
             map_descriptor: Some(dmabuf::map_descriptor),
             global_wave_sync: true,
+            exact_bounds: true,
         });
         // SAFETY: each function keeps the contract of the header, from any thread; see its module.
         unsafe { builder.finish() }

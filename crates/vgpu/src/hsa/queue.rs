@@ -58,6 +58,8 @@ pub(super) struct Queue {
     /// Kernels that run beside the packet processor.
     pub(super) beside: AtomicUsize,
     failure: Mutex<Option<Failure>>,
+    /// Whoever created the queue has asked for the report, and tells of it.
+    report_taken: AtomicBool,
     /// Whether kernels count what they do.
     counting: AtomicBool,
     /// What those counted that have ended, the oldest first.
@@ -100,6 +102,12 @@ pub(super) struct Failure {
     pub(super) report: String,
     /// The kernel's fault, if that is what happened.
     pub(super) fault: Option<Box<Fault>>,
+}
+
+impl Failure {
+    fn log(&self, queue: u64) {
+        tracing::error!(queue, status = ?self.status, "{}", self.report);
+    }
 }
 
 impl Queue {
@@ -169,6 +177,7 @@ impl Queue {
                 awaited: AtomicU64::new(BUSY),
                 beside: AtomicUsize::new(0),
                 failure: Mutex::new(None),
+                report_taken: AtomicBool::new(false),
                 counting: AtomicBool::new(false),
                 counted: Mutex::default(),
                 units: Mutex::new(units),
@@ -320,9 +329,9 @@ impl Queue {
     /// first failure.
     pub(super) fn end(&self, failure: Failure) -> Option<S> {
         let mut known = lock(&self.failure);
-        // The last words of a process are written where they are said.
-        if known.is_some() || failure.fault.is_none() || self.callback.is_some() {
-            tracing::error!(queue = self.id, status = ?failure.status, "{}", failure.report);
+        // The last words of a process are written where they are said, and what a callback is told of, after that.
+        if known.is_some() || (failure.fault.is_none() && self.callback.is_none()) {
+            failure.log(self.id);
         }
         let status = failure.status;
         let is_first = known.is_none();
@@ -340,6 +349,10 @@ impl Queue {
             // SAFETY: whoever created the queue said that the callback can be called so, from another thread. No lock is
             // held here: callbacks call HSA functions.
             unsafe { callback(status, self.address as *mut hsa_queue_t, self.data as *mut c_void) };
+            let failure = lock(&self.failure);
+            if let Some(failure) = failure.as_ref().filter(|_| !self.report_taken.load(Ordering::Acquire)) {
+                failure.log(self.id);
+            }
             return;
         }
         let failure = lock(&self.failure);
@@ -505,7 +518,11 @@ pub(super) unsafe extern "C" fn fault_report(
     buffer: *mut c_char,
     size: usize,
 ) -> usize {
-    let report = |queue: &Queue| Some(lock(&queue.failure).as_ref()?.report.clone());
+    let report = |queue: &Queue| {
+        let report = lock(&queue.failure).as_ref()?.report.clone();
+        queue.report_taken.store(true, Ordering::Release);
+        Some(report)
+    };
     // SAFETY: the caller's promise.
     unsafe { copy_text(queue, buffer, size, report) }
 }

@@ -58,7 +58,8 @@ pub(crate) unsafe extern "C" fn hipStreamBeginCaptureToGraph(
     })
 }
 
-/// `hipStreamEndCapture`: null and an error if the capture is invalid or has work that the stream has not joined.
+/// `hipStreamEndCapture`: null and an error if the capture is invalid, has work that the stream has not joined, or lacks a launch that
+/// failed and had no result.
 pub(crate) unsafe extern "C" fn hipStreamEndCapture(stream: hipStream_t, out: *mut hipGraph_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
@@ -87,7 +88,7 @@ pub(crate) unsafe extern "C" fn hipStreamEndCapture(stream: hipStream_t, out: *m
             let handle = capture.graph.handle();
             if handle.is_null() { Err(INVALIDATED) } else { Ok(handle) }
         };
-        match result {
+        match result.and_then(|handle| capture.unseen.report().map(|()| handle)) {
             Ok(handle) => {
                 *out = handle;
                 Ok(())

@@ -196,8 +196,8 @@ fn allocators_have_names() {
     }
     let error = "cached".parse::<Allocator>().unwrap_err().to_string();
     assert!(error.contains("FERROCM_ALLOCATOR") && error.contains("`cached`"), "{error}");
-    assert_eq!(Allocator::default_of(Backend::Amd), Allocator::Caching);
-    assert_eq!(Allocator::default_of(Backend::Virtual), Allocator::Direct);
+    assert_eq!(Allocator::default_of(false), Allocator::Caching);
+    assert_eq!(Allocator::default_of(true), Allocator::Direct);
 }
 
 #[test]

@@ -1,0 +1,210 @@
+//! Launches that failed and whose code nobody was given.
+//!
+//! `kernel<<<grid, block>>>(…)` has no result: the code that compilers write for it throws that of `hipLaunchKernel` away. As with every
+//! call, `hipGetLastError` has it. For programs that do not ask, it is an error of the stream as well, until somebody was told of it:
+//!
+//! | call | |
+//! |---|---|
+//! | `hipGetLastError`, `hipExtGetLastError`, `hipPeekAtLastError` on the thread of the launch, if they return a failure | the thread has been told; its launches are no errors of streams any more |
+//! | `hipStreamSynchronize`, `hipDeviceSynchronize`, `hipEventSynchronize` of an event behind the launch, synchronous copies and fills, `hipStreamEndCapture` | return the first failure, and no call does again; the null stream returns those of streams that it waits for, too |
+//! | `hipStreamQuery`, `hipEventQuery`, callbacks | return it once everything is done, and it stays |
+//! | `hipStreamDestroy` | the text goes to the log |
+//!
+//! An empty grid is none of these: there is no work that could be missing.
+//!
+//! The stream goes on: unlike a fault, nothing that it was given before or gets later is lost. A call that returns its code to the program
+//! (`hipModuleLaunchKernel`, `hipLaunchCooperativeKernel`, `hipLaunchKernel` itself) has told of it.
+
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use hip_sys::hipError_t;
+
+use crate::error::Result;
+
+/// How many a stream keeps. The first is the one that tells most; of more threads than these, no one is told of a stream.
+const KEPT: usize = 64;
+
+thread_local! {
+    /// Launches of this thread that nobody has been told of.
+    static OWN: RefCell<Vec<Weak<Unseen>>> = const { RefCell::new(Vec::new()) };
+    /// The text of the failure that a call on this thread has returned last.
+    static TEXT: RefCell<String> = const { RefCell::new(String::new()) };
+    /// That call is the thread's last one.
+    static TOLD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A launch that has failed.
+#[derive(Debug)]
+pub(crate) struct Unseen {
+    code: hipError_t,
+    text: String,
+    /// Somebody has been told.
+    seen: AtomicBool,
+}
+
+impl Unseen {
+    fn is_seen(&self) -> bool {
+        self.seen.load(Ordering::Acquire)
+    }
+
+    /// Says to the calling thread what it will return.
+    fn tell(&self) -> hipError_t {
+        let _ = TEXT.try_with(|text| text.borrow_mut().clone_from(&self.text));
+        TOLD.set(true);
+        self.code
+    }
+}
+
+/// Those of a stream, or those before an event.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Launches(Vec<Arc<Unseen>>);
+
+impl Launches {
+    /// The first that nobody has been told of.
+    fn first(&self) -> Option<&Unseen> {
+        self.0.iter().map(Arc::as_ref).find(|launch| !launch.is_seen())
+    }
+
+    /// The failure of the first, which stays.
+    pub(crate) fn look(&self) -> Result {
+        self.first().map_or(Ok(()), |launch| Err(launch.tell()))
+    }
+
+    /// The failure of the first, for another thread.
+    pub(crate) fn code(&self) -> Option<hipError_t> {
+        self.first().map(|launch| launch.code)
+    }
+
+    /// The failure of the first. All of them have been told of.
+    pub(crate) fn report(&self) -> Result {
+        let mut result = Ok(());
+        for launch in &self.0 {
+            if !launch.seen.swap(true, Ordering::AcqRel) {
+                tracing::error!(code = ?launch.code, report = launch.text, "a launch without a result has failed");
+                result = result.and_then(|()| Err(launch.tell()));
+            }
+        }
+        result
+    }
+}
+
+/// What a stream keeps of them.
+#[derive(Debug, Default)]
+pub(crate) struct OfStream {
+    /// There may be some.
+    any: AtomicBool,
+    launches: Mutex<Launches>,
+}
+
+impl OfStream {
+    fn lock(&self) -> MutexGuard<'_, Launches> {
+        self.launches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A launch on the stream by this thread has failed.
+    pub(crate) fn note(&self, code: hipError_t, text: String) {
+        tracing::debug!(?code, "{text}");
+        let unseen = Arc::new(Unseen { code, text, seen: AtomicBool::new(false) });
+        let mut launches = self.lock();
+        launches.0.retain(|launch| !launch.is_seen());
+        if launches.0.len() == KEPT {
+            return;
+        }
+        let noted = OWN.try_with(|own| {
+            let mut own = own.borrow_mut();
+            own.retain(|launch| launch.upgrade().is_some_and(|launch| !launch.is_seen()));
+            own.push(Arc::downgrade(&unseen));
+        });
+        // A thread that ends cannot ask.
+        let _ = noted;
+        launches.0.push(unseen);
+        self.any.store(true, Ordering::Release);
+    }
+
+    /// Those that there are now.
+    #[inline]
+    pub(crate) fn launches(&self) -> Launches {
+        if self.any.load(Ordering::Acquire) { self.lock().clone() } else { Launches::default() }
+    }
+
+    /// See [`Launches::report`].
+    #[inline]
+    pub(crate) fn report(&self) -> Result {
+        if !self.any.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let mut launches = self.lock();
+        self.any.store(false, Ordering::Release);
+        std::mem::take(&mut *launches).report()
+    }
+}
+
+/// The calling thread has been told of its last failure.
+pub(crate) fn asked() {
+    let own = OWN.try_with(|own| std::mem::take(&mut *own.borrow_mut()));
+    for launch in own.unwrap_or_default().iter().filter_map(Weak::upgrade) {
+        launch.seen.store(true, Ordering::Release);
+    }
+}
+
+/// A call begins.
+#[inline]
+pub(crate) fn begin() {
+    TOLD.set(false);
+}
+
+/// The text of the launch whose failure the thread's last call has returned; none if that was another one.
+pub(crate) fn told() -> Option<String> {
+    if !TOLD.get() {
+        return None;
+    }
+    TEXT.try_with(|text| text.borrow().clone()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BAD: hipError_t = hipError_t::hipErrorInvalidConfiguration;
+
+    #[test]
+    fn a_failure_is_reported_once_and_the_first_one_tells() {
+        let stream = OfStream::default();
+        assert_eq!(stream.report(), Ok(()));
+        stream.note(BAD, "one".to_owned());
+        stream.note(hipError_t::hipErrorInvalidValue, "two".to_owned());
+        let event = stream.launches();
+        assert_eq!((event.look(), told().as_deref()), (Err(BAD), Some("one")));
+        assert_eq!((stream.report(), told().as_deref()), (Err(BAD), Some("one")));
+        begin();
+        assert_eq!((told(), stream.report(), event.look(), event.report()), (None, Ok(()), Ok(()), Ok(())));
+    }
+
+    #[test]
+    fn the_thread_that_asks_for_its_last_error_has_been_told_and_no_other_one() {
+        let (one, two) = (OfStream::default(), OfStream::default());
+        one.note(BAD, String::new());
+        two.note(BAD, String::new());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                two.note(hipError_t::hipErrorInvalidValue, String::new());
+                assert_eq!(one.launches().code(), Some(BAD));
+            });
+        });
+        asked();
+        assert_eq!(one.report(), Ok(()));
+        assert_eq!(two.report(), Err(hipError_t::hipErrorInvalidValue));
+    }
+
+    #[test]
+    fn a_stream_that_nobody_waits_for_keeps_no_more_than_some() {
+        let stream = OfStream::default();
+        for _ in 0..1000 {
+            stream.note(BAD, String::new());
+        }
+        assert_eq!((stream.lock().0.len(), OWN.with(|own| own.borrow().len())), (KEPT, KEPT));
+        assert_eq!(stream.report(), Err(BAD));
+    }
+}
