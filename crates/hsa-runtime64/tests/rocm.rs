@@ -200,6 +200,12 @@ fn copies_to_and_from_another_devices_memory_are_in_order_with_its_null_stream()
 }
 
 #[test]
+fn wrong_parameters_have_the_codes_that_amds_tests_ask_for() {
+    let Some(hip) = Hip::of(SINCE_7) else { return };
+    hip.program("refusals", &[]).succeeds("vgpu:gfx1100?count=2&memory=64MiB");
+}
+
+#[test]
 fn libraries_with_device_code_come_and_go() {
     let Some(hip) = Hip::of(SINCE_6) else { return };
     let plugin = Program::plugin(&source("plugin.hip"), PLACE, &TARGETS, hip.library.clone());

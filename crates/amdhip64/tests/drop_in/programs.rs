@@ -152,6 +152,12 @@ fn grids_in_work_items_may_end_with_a_smaller_workgroup() {
     program.succeeds("vgpu:gfx90a");
 }
 
+/// With the codes that AMD's library returns, on which this runs, too.
+#[test]
+fn wrong_parameters_have_the_codes_that_amds_tests_ask_for() {
+    compile("refusals", GFX1100, &[]).succeeds("vgpu:gfx1100?count=2&memory=64MiB");
+}
+
 #[test]
 fn handles_and_addresses_of_nothing_are_errors() {
     compile("misuse", GFX1100, &[]).succeeds("vgpu:gfx1100");

@@ -41,9 +41,9 @@ int main() {
     OK(hipStreamCreate(&stream));
     OK(hipStreamCreate(&other));
     OK(hipStreamDestroy(stream));
-    EXPECT_CODE(hipStreamSynchronize(stream), hipErrorInvalidHandle);
+    EXPECT_CODE(hipStreamSynchronize(stream), hipErrorContextIsDestroyed);
     OK(hipDeviceReset());
-    EXPECT_CODE(hipStreamSynchronize(other), hipErrorInvalidHandle);
+    EXPECT_CODE(hipStreamSynchronize(other), hipErrorContextIsDestroyed);
     OK(hipMalloc(&data, sizeof seen));
     spread<<<1, 64>>>(data);
     OK(hipMemcpy(seen, data, sizeof seen, hipMemcpyDeviceToHost));

@@ -14,7 +14,8 @@ use crate::memory::copy::Transfer;
 use crate::memory::rect::Rect;
 use crate::runtime::active;
 
-/// Copies in the stream's order; with `wait`, the copy has completed on return.
+/// Copies in the stream's order; with `wait`, the copy has completed on return. As with AMD's runtime, copies between two places of a
+/// device are not waited for.
 pub(crate) fn copy(rect: Rect, kind: hipMemcpyKind, stream: hipStream_t, wait: bool) -> Result {
     let _span = shown(rect, kind, stream);
     let runtime = active()?;
@@ -55,7 +56,7 @@ fn row(dst: *mut c_void, src: *const c_void, size: usize) -> Rect {
     Rect::row(dst as usize, src as usize, size)
 }
 
-/// `hipMemcpy`: on the default stream; the copy has completed on return.
+/// `hipMemcpy`: on the default stream; a copy from or to the host has completed on return.
 pub(crate) unsafe extern "C" fn hipMemcpy(
     dst: *mut c_void,
     src: *const c_void,
@@ -65,7 +66,7 @@ pub(crate) unsafe extern "C" fn hipMemcpy(
     entry(|| copy(row(dst, src, size), kind, DEFAULT_STREAM, true))
 }
 
-/// `hipMemcpyWithStream`: the copy has completed on return.
+/// `hipMemcpyWithStream`: a copy from or to the host has completed on return.
 pub(crate) unsafe extern "C" fn hipMemcpyWithStream(
     dst: *mut c_void,
     src: *const c_void,

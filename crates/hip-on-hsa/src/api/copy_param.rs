@@ -17,11 +17,12 @@ use crate::runtime::active;
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 
 /// Base address of an end, and whether it is a device's.
-fn base(kind: hipMemoryType, host: usize, device: usize) -> Result<(usize, bool)> {
+fn base(kind: hipMemoryType, host: usize, device: usize, array: hipArray_t) -> Result<(usize, bool)> {
     match kind {
         hipMemoryType::hipMemoryTypeHost => Ok((host, false)),
         hipMemoryType::hipMemoryTypeDevice => Ok((device, true)),
         hipMemoryType::hipMemoryTypeUnified | hipMemoryType::hipMemoryTypeManaged => Ok((device, true)),
+        hipMemoryType::hipMemoryTypeArray if array.is_null() => Err(INVALID_VALUE),
         hipMemoryType::hipMemoryTypeArray => Err(hipError_t::hipErrorNotSupported),
         _ => Err(INVALID_VALUE),
     }
@@ -58,12 +59,13 @@ pub(crate) fn box_at(
         })
     };
     let found = place().ok_or(INVALID_VALUE)?;
-    // A row that goes on in the next one, or a rectangle in the next one, is a mistake in the structure.
+    // A row that goes on in the next one, or a rectangle in the next one, is a mistake in the structure. AMD's runtime has
+    // hipErrorInvalidPitchValue only for what the caller says of whole rows.
     let fits =
         |start: usize, length: usize, room: usize| start.checked_add(length).is_some_and(|end| end <= room);
     let in_row = (extent.height <= 1 && extent.depth <= 1) || fits(position[0], extent.width, pitch);
     let in_rectangle = extent.depth <= 1 || fits(position[1], extent.height, rows);
-    if in_row && in_rectangle { Ok(found) } else { Err(hipError_t::hipErrorInvalidPitchValue) }
+    if in_row && in_rectangle { Ok(found) } else { Err(INVALID_VALUE) }
 }
 
 /// A copy of nothing, whose ends are not looked at, as with AMD's runtime.
@@ -79,14 +81,17 @@ unsafe fn copy_param_2d(parameters: *const hip_Memcpy2D, stream: hipStream_t, wa
     if p.WidthInBytes == 0 || p.Height == 0 {
         return copy_nothing(stream);
     }
-    let (dst, dst_device) = base(p.dstMemoryType, p.dstHost as usize, p.dstDevice as usize)?;
-    let (src, src_device) = base(p.srcMemoryType, p.srcHost as usize, p.srcDevice as usize)?;
+    let (dst, dst_device) = base(p.dstMemoryType, p.dstHost as usize, p.dstDevice as usize, p.dstArray)?;
+    let (src, src_device) = base(p.srcMemoryType, p.srcHost as usize, p.srcDevice as usize, p.srcArray)?;
     let start = |base: usize, x: usize, y: usize, pitch: usize| {
         y.checked_mul(pitch).and_then(|rows| base.checked_add(rows)?.checked_add(x)).ok_or(INVALID_VALUE)
     };
     // A pitch of 0 stands for rows without gaps.
     let dst_pitch = if p.dstPitch == 0 { p.WidthInBytes } else { p.dstPitch };
     let src_pitch = if p.srcPitch == 0 { p.WidthInBytes } else { p.srcPitch };
+    if dst_pitch.min(src_pitch) < p.WidthInBytes {
+        return Err(INVALID_VALUE);
+    }
     let rect = Rect::rectangle(
         (start(dst, p.dstXInBytes, p.dstY, dst_pitch)?, dst_pitch),
         (start(src, p.srcXInBytes, p.srcY, src_pitch)?, src_pitch),
@@ -124,6 +129,9 @@ fn pitched(array: hipArray_t, place: hipPitchedPtr, position: hipPos, extent: hi
         (false, true) => return Err(hipError_t::hipErrorNotSupported),
         // Exactly one of the two is to be given.
         _ => return Err(INVALID_VALUE),
+    }
+    if place.pitch < place.xsize {
+        return Err(hipError_t::hipErrorInvalidPitchValue);
     }
     let hipPos { x, y, z } = position;
     box_at(place.ptr as usize, place.pitch, place.ysize, [x, y, z], extent)
@@ -204,11 +212,14 @@ pub(crate) unsafe fn transfer_param_3d(parameters: *const HIP_MEMCPY3D) -> Resul
     if p.srcLOD != 0 || p.dstLOD != 0 {
         return Err(INVALID_VALUE);
     }
-    let (dst, dst_device) = base(p.dstMemoryType, p.dstHost as usize, p.dstDevice as usize)?;
-    let (src, src_device) = base(p.srcMemoryType, p.srcHost as usize, p.srcDevice as usize)?;
+    let (dst, dst_device) = base(p.dstMemoryType, p.dstHost as usize, p.dstDevice as usize, p.dstArray)?;
+    let (src, src_device) = base(p.srcMemoryType, p.srcHost as usize, p.srcDevice as usize, p.srcArray)?;
     let extent = hipExtent { width: p.WidthInBytes, height: p.Height, depth: p.Depth };
     // A pitch or height of 0 stands for rows or rectangles without gaps.
     let or = |value: usize, otherwise: usize| if value == 0 { otherwise } else { value };
+    if [p.dstPitch, p.srcPitch].into_iter().any(|pitch| pitch != 0 && pitch < p.WidthInBytes) {
+        return Err(INVALID_VALUE);
+    }
     let rect = Rect {
         dst: box_at(
             dst,

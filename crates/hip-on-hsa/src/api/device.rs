@@ -175,12 +175,10 @@ pub(crate) unsafe extern "C" fn hipDeviceGetPCIBusId(
 ) -> hipError_t {
     entry(|| {
         let Pci { domain, bus, device: slot, function } = device(ordinal)?.info.pci;
-        // What would be cut short is refused.
-        if length < PCI_ID_BYTES {
-            return Err(INVALID_VALUE);
-        }
         // SAFETY: the caller's buffer has `length` bytes.
-        unsafe { set_text(out, length, &format!("{domain:04x}:{bus:02x}:{slot:02x}.{function:x}")) }
+        unsafe { set_text(out, length, &format!("{domain:04x}:{bus:02x}:{slot:02x}.{function:x}")) }?;
+        // What was cut short is there all the same, as AMD's library leaves it.
+        if length < PCI_ID_BYTES { Err(INVALID_VALUE) } else { Ok(()) }
     })
 }
 

@@ -71,7 +71,12 @@ pub(crate) unsafe extern "C" fn hipEventCreateWithFlags(event: *mut hipEvent_t, 
 
 /// `hipEventDestroy`: what waits for the event is not disturbed.
 pub(crate) unsafe extern "C" fn hipEventDestroy(event: hipEvent_t) -> hipError_t {
-    entry(|| events(active()?).remove(event as usize).map(drop).ok_or(INVALID_HANDLE))
+    entry(|| {
+        if event.is_null() {
+            return Err(INVALID_HANDLE);
+        }
+        events(active()?).remove(event as usize).map(drop).ok_or(hipError_t::hipErrorContextIsDestroyed)
+    })
 }
 
 fn record(event: hipEvent_t, stream: hipStream_t, external: bool) -> Result {

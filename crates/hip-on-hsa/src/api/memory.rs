@@ -338,7 +338,14 @@ pub(crate) unsafe extern "C" fn hipHostRegister(pointer: *mut c_void, size: usiz
             return Err(INVALID_VALUE);
         }
         if memory(runtime).overlaps(base, size) {
-            return Err(hipError_t::hipErrorHostMemoryAlreadyRegistered);
+            let same = |found: &Allocation| {
+                found.origin == Origin::Registered && (found.base, found.size) == (base, size)
+            };
+            // The same range again changes nothing, as with AMD's runtime: programs free memory that they have registered, and get it again.
+            return match memory(runtime).find(base) {
+                Some((found, 0)) if same(&found) => Ok(()),
+                _ => Err(hipError_t::hipErrorHostMemoryAlreadyRegistered),
+            };
         }
         let mut agents = devices::agents(runtime);
         // SAFETY: the caller vouches that the memory is there until it is unregistered.

@@ -3,6 +3,7 @@
 use std::sync::{MutexGuard, PoisonError};
 
 use hip_sys::{hipDevice_t, hipDeviceP2PAttr, hipError_t};
+use hsa_sys::hsa_amd_link_info_type_t;
 
 use crate::caller;
 use crate::devices::device::{Device, by_ordinal, current_device};
@@ -91,6 +92,30 @@ fn share(runtime: &Runtime, owner: &Device) -> Result {
     memory(runtime).share_device_memory(runtime, owner)
 }
 
+/// The way from a device to the memory of another one.
+struct Link {
+    /// HSA's number for what the first hop is.
+    kind: u32,
+    hops: u32,
+    atomics: bool,
+}
+
+impl Link {
+    /// What HSA says, or nothing where the memory is out of reach.
+    fn between(runtime: &Runtime, from: &Device, to: &Device) -> Option<Self> {
+        let links = runtime.hsa.links(from.agent, to.pool);
+        let first = links.first()?;
+        // HSA tells one hop between any two devices, and a distance, which grows by this much with each hop.
+        let of_one =
+            if first.link_type == hsa_amd_link_info_type_t::HSA_AMD_LINK_INFO_TYPE_XGMI { 13 } else { 20 };
+        Some(Self {
+            kind: first.link_type.0,
+            hops: links.iter().fold(0u32, |sum, link| sum.saturating_add(link.numa_distance)) / of_one,
+            atomics: first.atomic_support_32bit || first.atomic_support_64bit,
+        })
+    }
+}
+
 /// `hipDeviceGetP2PAttribute`.
 pub(crate) unsafe extern "C" fn hipDeviceGetP2PAttribute(
     value: *mut i32,
@@ -109,11 +134,41 @@ pub(crate) unsafe extern "C" fn hipDeviceGetP2PAttribute(
         let access = runtime.hsa.can_access(from.agent, to.pool);
         *value = match which {
             hipDeviceP2PAttr::hipDevP2PAttrPerformanceRank => i32::from(!access),
-            hipDeviceP2PAttr::hipDevP2PAttrAccessSupported
-            | hipDeviceP2PAttr::hipDevP2PAttrNativeAtomicSupported => i32::from(access),
+            hipDeviceP2PAttr::hipDevP2PAttrAccessSupported => i32::from(access),
+            hipDeviceP2PAttr::hipDevP2PAttrNativeAtomicSupported => {
+                i32::from(access && Link::between(runtime, from, to).is_some_and(|link| link.atomics))
+            }
             hipDeviceP2PAttr::hipDevP2PAttrHipArrayAccessSupported => 0,
             _ => return Err(INVALID_VALUE),
         };
+        Ok(())
+    })
+}
+
+/// `hipExtGetLinkTypeAndHopCount`: the kind of link is HSA's `hsa_amd_link_info_type_t`.
+pub(crate) unsafe extern "C" fn hipExtGetLinkTypeAndHopCount(
+    from: i32,
+    to: i32,
+    kind: *mut u32,
+    hops: *mut u32,
+) -> hipError_t {
+    entry(|| {
+        let runtime = active()?;
+        // SAFETY: the caller passes null or valid places.
+        unsafe {
+            caller::place(kind)?;
+            caller::place(hops)?;
+        }
+        if from == to || from < 0 || to < 0 {
+            return Err(INVALID_VALUE);
+        }
+        let (from, to) = (by_ordinal(from)?, by_ordinal(to)?);
+        let link = Link::between(runtime, from, to).ok_or(hipError_t::hipErrorInvalidHandle)?;
+        // SAFETY: as above; they may be the same.
+        unsafe {
+            *caller::place(kind)? = link.kind;
+            *caller::place(hops)? = link.hops;
+        }
         Ok(())
     })
 }

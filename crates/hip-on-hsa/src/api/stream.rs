@@ -8,7 +8,7 @@ use crate::api::synchronized::synchronized;
 use crate::caller;
 use crate::devices::cu_mask::CuMask;
 use crate::devices::device::current_device;
-use crate::devices::stream::{GREATEST_PRIORITY, LEAST_PRIORITY, Role, Stream, resolve, streams};
+use crate::devices::stream::{GREATEST_PRIORITY, LEAST_PRIORITY, PER_THREAD, Role, Stream, resolve, streams};
 use crate::error::{Result, entry};
 use crate::graph;
 use crate::graph::Capturing;
@@ -90,7 +90,11 @@ pub(crate) unsafe extern "C" fn hipDeviceGetStreamPriorityRange(
 pub(crate) unsafe extern "C" fn hipStreamDestroy(stream: hipStream_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        let stream = streams(runtime).remove(stream as usize).ok_or(INVALID_HANDLE)?;
+        if stream as usize <= PER_THREAD {
+            return Err(INVALID_HANDLE);
+        }
+        let stream =
+            streams(runtime).remove(stream as usize).ok_or(hipError_t::hipErrorContextIsDestroyed)?;
         stream.close(runtime);
         synchronized(runtime);
         Ok(())

@@ -1,6 +1,6 @@
 //! What a program notes about its streams: numbers that name them, and attributes.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use hip_sys::{hipError_t, hipLaunchAttributeID, hipLaunchAttributeValue, hipStream_t};
 
@@ -9,20 +9,25 @@ use crate::devices::attributes::Attributes;
 use crate::devices::attributes::Window;
 use crate::devices::stream::{Stream, resolve};
 use crate::error::{Result, entry};
-use crate::runtime::active;
+use crate::runtime::{Runtime, active};
 
 type A = hipLaunchAttributeID;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
+
+/// The stream that a handle names. AMD's library has another code for other handles here than elsewhere.
+fn stream(runtime: &'static Runtime, handle: hipStream_t) -> Result<Arc<Stream>> {
+    resolve(runtime, handle).map_err(|_| hipError_t::hipErrorInvalidHandle)
+}
 
 fn attributes(stream: &Stream) -> std::sync::MutexGuard<'_, Attributes> {
     stream.attributes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// `hipStreamGetId`: no two streams of the process have the same.
-pub(crate) unsafe extern "C" fn hipStreamGetId(stream: hipStream_t, out: *mut u64) -> hipError_t {
+pub(crate) unsafe extern "C" fn hipStreamGetId(handle: hipStream_t, out: *mut u64) -> hipError_t {
     entry(|| {
-        let stream = resolve(active()?, stream)?;
+        let stream = stream(active()?, handle)?;
         // SAFETY: the caller passes null or a valid place.
         *unsafe { caller::place(out) }? = stream.id;
         Ok(())
@@ -31,12 +36,12 @@ pub(crate) unsafe extern "C" fn hipStreamGetId(stream: hipStream_t, out: *mut u6
 
 /// `hipStreamGetAttribute`: the access policy, the policy of waiting, the priority.
 pub(crate) unsafe extern "C" fn hipStreamGetAttribute(
-    stream: hipStream_t,
+    handle: hipStream_t,
     attribute: A,
     out: *mut hipLaunchAttributeValue,
 ) -> hipError_t {
     entry(|| {
-        let stream = resolve(active()?, stream)?;
+        let stream = stream(active()?, handle)?;
         // SAFETY: the caller passes null or a valid place.
         let out = unsafe { caller::place(out) }?;
         let found = *attributes(&stream);
@@ -73,12 +78,12 @@ unsafe fn set(stream: &Stream, attribute: A, value: &hipLaunchAttributeValue) ->
 /// `hipStreamSetAttribute`: the access policy and the policy of waiting, which change nothing. A priority is given with the stream's
 /// making; another one is `hipErrorNotSupported`.
 pub(crate) unsafe extern "C" fn hipStreamSetAttribute(
-    stream: hipStream_t,
+    handle: hipStream_t,
     attribute: A,
     value: *const hipLaunchAttributeValue,
 ) -> hipError_t {
     entry(|| {
-        let stream = resolve(active()?, stream)?;
+        let stream = stream(active()?, handle)?;
         // SAFETY: the caller passes null or a value of the attribute.
         unsafe { set(&stream, attribute, caller::value(value)?) }
     })
@@ -88,7 +93,7 @@ pub(crate) unsafe extern "C" fn hipStreamSetAttribute(
 pub(crate) unsafe extern "C" fn hipStreamCopyAttributes(to: hipStream_t, from: hipStream_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;
-        let (to, from) = (resolve(runtime, to)?, resolve(runtime, from)?);
+        let (to, from) = (stream(runtime, to)?, stream(runtime, from)?);
         if !std::ptr::eq(to.device, from.device) {
             return Err(INVALID_VALUE);
         }

@@ -12,6 +12,8 @@ use crate::graph::op::Op;
 use crate::memory::words::MemoryOps;
 use crate::runtime::active;
 
+const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
+
 fn start(stream: hipStream_t, ops: impl FnOnce() -> Result<Arc<MemoryOps>>) -> Result {
     let runtime = active()?;
     let stream = resolve(runtime, stream)?;
@@ -29,10 +31,16 @@ fn start_wait(
     is_long: bool,
     (kind, value, mask): (u32, u64, u64),
 ) -> Result {
+    if pointer.is_null() {
+        return Err(INVALID_VALUE);
+    }
     start(stream, || MemoryOps::wait(pointer as usize, is_long, (kind, value, mask)))
 }
 
 fn start_write(stream: hipStream_t, pointer: *mut c_void, is_long: bool, value: u64) -> Result {
+    if pointer.is_null() {
+        return Err(INVALID_VALUE);
+    }
     start(stream, || Ok(MemoryOps::write(pointer as usize, is_long, value)))
 }
 
@@ -44,8 +52,12 @@ pub(crate) unsafe extern "C" fn hipStreamBatchMemOp(
     list: *mut hipStreamBatchMemOpParams,
     flags: u32,
 ) -> hipError_t {
-    // SAFETY: the caller's list has as many entries.
-    entry(|| start(stream, || unsafe { MemoryOps::of(list, count, flags) }))
+    entry(|| {
+        // AMD's library has another code for a stream here than elsewhere.
+        resolve(active()?, stream).map_err(|_| INVALID_VALUE)?;
+        // SAFETY: the caller's list has as many entries.
+        start(stream, || unsafe { MemoryOps::of(list, count, flags) })
+    })
 }
 
 /// `hipStreamWaitValue32`: what follows on the stream waits until the word is, masked, as the flags say of the value.

@@ -135,7 +135,8 @@ functions! {
         hipMemsetAsync_spt hipMemset_spt hipStreamAddCallback_spt hipStreamGetFlags_spt hipStreamGetPriority_spt
         hipStreamQuery_spt hipStreamSynchronize_spt hipStreamWaitEvent_spt;
     peer:
-        hipDeviceCanAccessPeer hipDeviceDisablePeerAccess hipDeviceEnablePeerAccess hipDeviceGetP2PAttribute;
+        hipDeviceCanAccessPeer hipDeviceDisablePeerAccess hipDeviceEnablePeerAccess hipDeviceGetP2PAttribute
+        hipExtGetLinkTypeAndHopCount;
     pointer:
         hipDrvPointerGetAttributes hipMemGetAddressRange hipMemGetHandleForAddressRange hipMemPtrGetInfo
         hipPointerGetAttribute hipPointerGetAttributes hipPointerSetAttribute;
@@ -157,8 +158,9 @@ functions! {
         hipExtModuleLaunchKernel hipHccModuleLaunchKernel hipLaunchByPtr hipLaunchCooperativeKernel hipLaunchKernel
         hipLaunchKernelExC hipSetupArgument;
     texture:
-        hipCreateChannelDesc hipCreateTextureObject hipDestroyTextureObject hipDeviceGetTexture1DLinearMaxWidth
-        hipGetTextureObjectResourceDesc hipGetTextureObjectResourceViewDesc hipGetTextureObjectTextureDesc;
+        hipArrayDestroy hipCreateChannelDesc hipCreateTextureObject hipDestroySurfaceObject hipDestroyTextureObject
+        hipDeviceGetTexture1DLinearMaxWidth hipFreeArray hipFreeMipmappedArray hipGetTextureObjectResourceDesc
+        hipGetTextureObjectResourceViewDesc hipGetTextureObjectTextureDesc hipMipmappedArrayDestroy;
     virtual_memory:
         hipMemAddressFree hipMemAddressReserve hipMemCreate hipMemExportToShareableHandle hipMemGetAccess
         hipMemGetAllocationGranularity hipMemGetAllocationPropertiesFromHandle hipMemImportFromShareableHandle

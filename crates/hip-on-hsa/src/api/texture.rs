@@ -1,14 +1,15 @@
-//! Texture objects over linear memory.
+//! Texture objects over linear memory; and what ends arrays and surfaces, of which there are none.
 
 use hip_sys::{
-    hipChannelFormatDesc, hipChannelFormatKind, hipError_t, hipResourceDesc, hipResourceViewDesc,
-    hipTextureDesc, hipTextureObject_t,
+    hipArray_t, hipChannelFormatDesc, hipChannelFormatKind, hipError_t, hipMipmappedArray_t, hipResourceDesc,
+    hipResourceViewDesc, hipSurfaceObject_t, hipTextureDesc, hipTextureObject_t,
 };
 use hsa_sys::*;
 
 use crate::caller;
 use crate::devices::device::{by_ordinal, current_device};
 use crate::error::{Result, entry};
+use crate::graph;
 use crate::object::texture::{
     Element, Texture, check_resource, descriptors, make_image, make_sampler, release, textures,
 };
@@ -18,6 +19,37 @@ const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const NOT_SUPPORTED: hipError_t = hipError_t::hipErrorNotSupported;
 /// What AMD's runtime says of missing descriptions, and of linear memory that is none or too large.
 const BAD_DESCRIPTION: hipError_t = hipError_t::hipErrorInvalidChannelDescriptor;
+
+/// Ends an array: nobody has one.
+fn end_array(is_null: bool) -> Result {
+    graph::permit()?;
+    Err(if is_null { INVALID_VALUE } else { hipError_t::hipErrorContextIsDestroyed })
+}
+
+/// `hipFreeArray`: there are no arrays, so that every handle is of one that has ended.
+pub(crate) unsafe extern "C" fn hipFreeArray(array: hipArray_t) -> hipError_t {
+    entry(|| end_array(array.is_null()))
+}
+
+/// `hipArrayDestroy`, as [`hipFreeArray`].
+pub(crate) unsafe extern "C" fn hipArrayDestroy(array: hipArray_t) -> hipError_t {
+    entry(|| end_array(array.is_null()))
+}
+
+/// `hipFreeMipmappedArray`, as [`hipFreeArray`].
+pub(crate) unsafe extern "C" fn hipFreeMipmappedArray(array: hipMipmappedArray_t) -> hipError_t {
+    entry(|| end_array(array.is_null()))
+}
+
+/// `hipMipmappedArrayDestroy`, as [`hipFreeArray`].
+pub(crate) unsafe extern "C" fn hipMipmappedArrayDestroy(array: hipMipmappedArray_t) -> hipError_t {
+    entry(|| end_array(array.is_null()))
+}
+
+/// `hipDestroySurfaceObject`: there are no surfaces; null is allowed.
+pub(crate) unsafe extern "C" fn hipDestroySurfaceObject(surface: hipSurfaceObject_t) -> hipError_t {
+    entry(|| if surface.is_null() { Ok(()) } else { Err(INVALID_VALUE) })
+}
 
 /// `hipCreateTextureObject`: for linear memory only, which is read by the index of its elements. Filter and addressing modes are
 /// ignored, as HIP says for such textures.

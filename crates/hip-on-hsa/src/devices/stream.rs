@@ -20,8 +20,6 @@ use crate::registry::{Kind, Registry};
 use crate::runtime::{Runtime, runtime};
 use crate::unseen::OfStream;
 
-const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
-
 /// `hipStreamLegacy` and `hipStreamPerThread`, which stand for streams without being handles.
 const LEGACY: usize = 1;
 pub(crate) const PER_THREAD: usize = 2;
@@ -480,6 +478,6 @@ pub(crate) fn resolve(runtime: &'static Runtime, handle: hipStream_t) -> Result<
                 })
                 .map_err(|_| hipError_t::hipErrorContextIsDestroyed)
         }
-        handle => streams(runtime).get(handle).ok_or(INVALID_HANDLE),
+        handle => streams(runtime).get(handle).ok_or(hipError_t::hipErrorContextIsDestroyed),
     }
 }

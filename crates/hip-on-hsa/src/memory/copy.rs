@@ -133,12 +133,14 @@ impl Transfer {
         Ok(found.map(|(_, dst, src)| [dst, src].map(|place| place.device().is_some())))
     }
 
-    /// Copies in the stream's order; with `wait`, the copy has completed on return.
+    /// Copies in the stream's order; with `wait`, the copy has completed on return. Nobody waits for a copy between two places of a device.
     pub(crate) fn start(self, runtime: &'static Runtime, stream: &Arc<Stream>, wait: bool) -> Result {
         let Some((rect, dst, src)) = self.sort_out(runtime, Some(stream.device))? else { return Ok(()) };
         let request = Request { runtime, stream: stream.clone(), rect, dst, src };
+        let on_a_device =
+            matches!((dst, src), (Place::Device(to), Place::Device(from)) if std::ptr::eq(to, from));
         // A synchronising call reports a failed stream and lets a default one recover, however far the copy came.
-        request.run(wait).map_err(|code| match wait {
+        request.run(wait && !on_a_device).map_err(|code| match wait {
             true => stream.synchronize(runtime).err().unwrap_or(code),
             false => code,
         })

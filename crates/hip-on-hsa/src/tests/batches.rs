@@ -94,7 +94,7 @@ fn boxes_of_a_batch_have_rows_and_layers_of_their_own() {
     assert_eq!(hip!(hip, hipMemcpy3DBatchAsync(1, null_mut(), &mut failed, 0, stream)), INVALID);
     op.src.op.ptr.rowLength = 1;
     let short = hip!(hip, hipMemcpy3DBatchAsync(1, &mut op, &mut failed, 0, stream));
-    assert_eq!((short, failed), (E::hipErrorInvalidPitchValue, 0));
+    assert_eq!((short, failed), (E::hipErrorInvalidValue, 0));
     op.dst.type_ = Operand::hipMemcpyOperandTypeArray;
     let array = hip!(hip, hipMemcpy3DBatchAsync(1, &mut op, &mut failed, 0, stream));
     assert_eq!(array, E::hipErrorNotSupported);

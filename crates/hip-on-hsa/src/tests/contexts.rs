@@ -87,7 +87,7 @@ fn a_reset_ends_streams_and_memory_of_the_device() {
     assert!(free() < before);
     assert_eq!(hip!(hip, hipDeviceReset()), OK);
     assert_eq!(free(), before);
-    assert_eq!(hip!(hip, hipStreamSynchronize(stream)), E::hipErrorInvalidHandle);
+    assert_eq!(hip!(hip, hipStreamSynchronize(stream)), E::hipErrorContextIsDestroyed);
     assert_eq!(hip!(hip, hipFree(memory)), E::hipErrorInvalidValue);
     assert_eq!(hip!(hip, hipHostFree(pinned)), E::hipErrorInvalidValue);
     // The device goes on.

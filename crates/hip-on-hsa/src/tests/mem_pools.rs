@@ -365,7 +365,7 @@ fn wrong_uses_of_pools_are_errors() {
     assert_eq!(hip!(hip, hipMallocAsync(&mut memory, fake::DEVICE_BYTES + 1, NULL)), E::hipErrorOutOfMemory);
     assert_eq!(hip!(hip, hipMallocAsync(&mut memory, 0, NULL)), OK);
     assert!(memory.is_null());
-    assert_eq!(hip!(hip, hipMallocAsync(&mut memory, 8, 8 as hipStream_t)), E::hipErrorInvalidHandle);
+    assert_eq!(hip!(hip, hipMallocAsync(&mut memory, 8, 8 as hipStream_t)), E::hipErrorContextIsDestroyed);
 
     let mut flags = hipMemAccessFlags::hipMemAccessFlagsProtNone;
     let mut place = location(0);

@@ -239,7 +239,8 @@ fn registered_memory_is_pinned_until_it_is_unregistered() {
     assert_eq!(hip!(hip, hipHostRegister(host, 0, 0)), E::hipErrorInvalidValue);
     assert_eq!(hip!(hip, hipHostRegister(host, 8192, 0)), OK);
     let again = E::hipErrorHostMemoryAlreadyRegistered;
-    assert_eq!(hip!(hip, hipHostRegister(host, 8192, 0)), again);
+    assert_eq!(hip!(hip, hipHostRegister(host, 8191, 0)), again);
+    assert_eq!(hip!(hip, hipHostRegister(host, 8192, 0)), OK, "nothing has changed");
     assert_eq!(hip!(hip, hipHostRegister(host.wrapping_byte_add(8191), 8192, 0)), again);
     let mut mapped = null_mut();
     assert_eq!(hip!(hip, hipHostGetDevicePointer(&mut mapped, host.wrapping_byte_add(5), 0)), OK);
@@ -390,12 +391,13 @@ fn wrong_boxes_are_errors() {
     let array = std::ptr::dangling_mut::<hip_sys::hipArray>();
     type P = hip_sys::hipMemcpy3DParms;
     let position = |x, y, z| hip_sys::hipPos { x, y, z };
-    let wrong: [(P, E); 8] = [
+    let wrong: [(P, E); 9] = [
         (P { srcArray: array, ..good }, invalid),
         (P { srcArray: array, srcPtr: pitched(null_mut(), 0, 0, 0), ..good }, E::hipErrorNotSupported),
         (P { dstPtr: pitched(null_mut(), 4, 4, 4), ..good }, invalid),
-        (P { dstPos: position(1, 0, 0), ..good }, pitch),
-        (P { dstPos: position(0, 1, 0), ..good }, pitch),
+        (P { dstPos: position(1, 0, 0), ..good }, invalid),
+        (P { dstPos: position(0, 1, 0), ..good }, invalid),
+        (P { dstPtr: pitched(device, 3, 4, 4), ..good }, pitch),
         (P { dstPos: position(0, 0, 1), ..good }, invalid),
         (P { dstPos: position(0, 0, usize::MAX), ..good }, invalid),
         (P { kind: Kind(9), ..good }, E::hipErrorInvalidMemcpyDirection),

@@ -305,15 +305,15 @@ mod starting {
     fn handles_of_nothing_are_errors() {
         use std::ptr::null_mut;
         let hip = start();
-        let invalid = E::hipErrorInvalidHandle;
+        let (invalid, ended) = (E::hipErrorInvalidHandle, E::hipErrorContextIsDestroyed);
         let mut on_stack = 0u64;
         for handle in [8usize, usize::MAX, (&raw mut on_stack) as usize] {
-            assert_eq!(hip!(hip, hipStreamSynchronize(handle as _)), invalid);
-            assert_eq!(hip!(hip, hipStreamQuery(handle as _)), invalid);
-            assert_eq!(hip!(hip, hipStreamDestroy(handle as _)), invalid);
+            assert_eq!(hip!(hip, hipStreamSynchronize(handle as _)), ended);
+            assert_eq!(hip!(hip, hipStreamQuery(handle as _)), ended);
+            assert_eq!(hip!(hip, hipStreamDestroy(handle as _)), ended);
             assert_eq!(hip!(hip, hipEventRecord(handle as _, NULL)), invalid);
             assert_eq!(hip!(hip, hipEventSynchronize(handle as _)), invalid);
-            assert_eq!(hip!(hip, hipEventDestroy(handle as _)), invalid);
+            assert_eq!(hip!(hip, hipEventDestroy(handle as _)), ended);
             assert_eq!(hip!(hip, hipModuleUnload(handle as _)), E::hipErrorNotFound);
             assert_eq!(hip.launch(handle as _, NULL), invalid);
         }

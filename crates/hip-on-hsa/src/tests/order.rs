@@ -322,6 +322,52 @@ fn nothing_on_a_blocking_stream_waits_for_another_one() {
     each(&|hip| Pair { busy: hip.stream(0) as usize, other: hip.stream(0) as usize }, &goes_on);
 }
 
+#[test]
+fn copies_between_places_of_a_device_are_not_waited_for() {
+    let hip = start();
+    let module = hip.load(5);
+    let work = hip.function(module, "work");
+    let places = Places::new(&hip);
+    let [from, to] = places.device;
+    let kind = hipMemcpyKind::hipMemcpyDefault;
+    let rectangle = hip_Memcpy2D {
+        srcMemoryType: hipMemoryType::hipMemoryTypeDevice,
+        srcDevice: from as _,
+        dstMemoryType: hipMemoryType::hipMemoryTypeDevice,
+        dstDevice: to as _,
+        WidthInBytes: 4,
+        Height: 2,
+        ..Default::default()
+    };
+    let place = |address: usize| hipPitchedPtr { ptr: address as _, pitch: 16, xsize: 16, ysize: 2 };
+    let cuboid = hipMemcpy3DParms {
+        srcPtr: place(from),
+        dstPtr: place(to),
+        extent: hipExtent { width: 4, height: 2, depth: 2 },
+        kind,
+        ..Default::default()
+    };
+    let calls: [&dyn Fn() -> E; 6] = [
+        &|| hip!(hip, hipMemcpy(to as _, from as _, LARGE, kind)),
+        &|| hip!(hip, hipMemcpyWithStream(to as _, from as _, 4, kind, NULL)),
+        &|| hip!(hip, hipMemcpyDtoD(to as _, from as _, 4)),
+        &|| hip!(hip, hipMemcpy2D(to as _, 8, from as _, 8, 4, 2, kind)),
+        &|| hip!(hip, hipMemcpyParam2D(&rectangle)),
+        &|| hip!(hip, hipMemcpy3D(&cuboid)),
+    ];
+    for (index, call) in calls.iter().enumerate() {
+        let hold = Hold::new();
+        assert_eq!(hip.launch(work, NULL), OK);
+        assert_eq!((call(), look(to)), (OK, 0), "{index}");
+        drop(hold);
+        assert_eq!(hip!(hip, hipDeviceSynchronize()), OK);
+        assert_eq!(look(to), 7, "{index}");
+        places.clear();
+    }
+    places.free(&hip);
+    assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
+}
+
 static GATE: AtomicU8 = AtomicU8::new(0);
 
 unsafe extern "C" fn gate(_: *mut c_void) {

@@ -28,7 +28,8 @@ fn a_stream_is_busy_until_its_work_has_ended() {
     assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
     assert_eq!(hip!(hip, hipStreamQuery(stream)), OK);
     assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
-    assert_eq!(hip!(hip, hipStreamSynchronize(stream)), E::hipErrorInvalidHandle);
+    assert_eq!(hip!(hip, hipStreamSynchronize(stream)), E::hipErrorContextIsDestroyed);
+    assert_eq!(hip!(hip, hipStreamDestroy(stream)), E::hipErrorContextIsDestroyed);
     assert_eq!(hip!(hip, hipModuleUnload(module)), OK);
     let _ = hip!(hip, hipGetLastError());
 }

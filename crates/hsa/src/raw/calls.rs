@@ -265,6 +265,46 @@ impl<E: Errors> Calls<E> {
             && value != hsa_amd_memory_pool_access_t::HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED
     }
 
+    /// The links from an agent to a pool of another one, in their order. There are none to a pool of the agent's own, nor to one that it
+    /// cannot be given access to.
+    pub fn links(
+        self,
+        agent: hsa_agent_t,
+        pool: hsa_amd_memory_pool_t,
+    ) -> Vec<hsa_amd_memory_pool_link_info_t> {
+        let mut hops = 0u32;
+        // SAFETY: the attribute's type is u32.
+        let status = unsafe {
+            (self.table.hsa_amd_agent_memory_pool_get_info)(
+                agent,
+                pool,
+                hsa_amd_agent_memory_pool_info_t::HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS,
+                (&raw mut hops).cast(),
+            )
+        };
+        // What cannot be reached has -1, for some.
+        let known = i32::try_from(hops).ok().filter(|_| status == hsa_status_t::HSA_STATUS_SUCCESS);
+        // SAFETY: all of the structure may be zero.
+        let none: hsa_amd_memory_pool_link_info_t = unsafe { std::mem::zeroed() };
+        let mut links = vec![none; known.unwrap_or(0) as usize];
+        if links.is_empty() {
+            return links;
+        }
+        // SAFETY: the list has an entry for each hop.
+        let status = unsafe {
+            (self.table.hsa_amd_agent_memory_pool_get_info)(
+                agent,
+                pool,
+                hsa_amd_agent_memory_pool_info_t::HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO,
+                links.as_mut_ptr().cast(),
+            )
+        };
+        if status != hsa_status_t::HSA_STATUS_SUCCESS {
+            links.clear();
+        }
+        links
+    }
+
     /// `hsa_amd_memory_pool_allocate`.
     pub fn allocate(self, pool: hsa_amd_memory_pool_t, size: usize) -> Answer<E, *mut c_void> {
         let mut pointer = std::ptr::null_mut();
