@@ -30,7 +30,7 @@ impl Variable {
     /// # Errors
     /// A text that is not UTF-8 or has more than 64 KiB.
     pub fn text(&self) -> Result<Option<String>, Error> {
-        self.text_of(self.from_environment())
+        self.text_of(self.in_environment())
     }
 
     /// The time in the environment.
@@ -41,7 +41,7 @@ impl Variable {
     /// # Panics
     /// If the variable is none for times; as for the methods below, that is a mistake in this crate's table.
     pub fn time(&self) -> Result<Option<Duration>, Error> {
-        self.time_of(self.from_environment())
+        self.time_of(self.in_environment())
     }
 
     /// The number in the environment.
@@ -49,7 +49,7 @@ impl Variable {
     /// # Errors
     /// A text that is no whole number, or one out of range.
     pub fn count(&self) -> Result<Option<u64>, Error> {
-        self.count_of(self.from_environment())
+        self.count_of(self.in_environment())
     }
 
     /// Whether the environment switches it on.
@@ -57,7 +57,7 @@ impl Variable {
     /// # Errors
     /// A text that says neither on nor off.
     pub fn switch(&self) -> Result<Option<bool>, Error> {
-        self.switch_of(self.from_environment())
+        self.switch_of(self.in_environment())
     }
 
     /// Which of its words stands in the environment, as the table has it.
@@ -65,17 +65,17 @@ impl Variable {
     /// # Errors
     /// A text that is none of the words.
     pub fn word(&self) -> Result<Option<&'static str>, Error> {
-        self.word_of(self.from_environment())
+        self.word_of(self.in_environment())
     }
 
     /// The path in the environment, which need not be UTF-8. None where there is none.
     #[must_use]
     pub fn path(&self) -> Option<PathBuf> {
         let is_blank = |value: &OsStr| value.to_str().is_some_and(|text| text.trim().is_empty());
-        self.from_environment().filter(|value| !is_blank(value)).map(PathBuf::from)
+        self.in_environment().filter(|value| !is_blank(value)).map(PathBuf::from)
     }
 
-    fn from_environment(&self) -> Option<OsString> {
+    fn in_environment(&self) -> Option<OsString> {
         std::env::var_os(self.name)
     }
 

@@ -101,7 +101,7 @@ variables! {
         else "those of `FERROCM_DEVICE`, else one of the default target";
     VGPU_CHECK = "FERROCM_VGPU_CHECK", VirtualGpu:
         "the [checks](vgpu/faults.md) that all dispatches run with";
-        Text("checks, separated by commas: races, uninitialised, bounds, all and others");
+        Text("names of checks, separated by commas, or all or none");
         else "none";
     VGPU_TIMEOUT = "FERROCM_VGPU_TIMEOUT", VirtualGpu:
         "how long a dispatch may run";
