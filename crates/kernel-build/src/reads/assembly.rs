@@ -85,7 +85,7 @@ fn has_unknown_directive(text: &str) -> bool {
         let is_inside = at > 0 && (bytes[at - 1].is_ascii_alphanumeric() || b"_$.)".contains(&bytes[at - 1]));
         let word = &text[at + 1..];
         let end = word.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(word.len());
-        match word[..end].as_bytes() {
+        match &word.as_bytes()[..end] {
             _ if is_inside => false,
             // A number, or the place itself; an argument of a macro is neither.
             [] => word.starts_with('\\'),
