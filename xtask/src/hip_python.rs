@@ -11,47 +11,51 @@ use setup::run;
 
 use crate::{dropin, tools};
 
-/// The packages, as pip names them. This hip-python is of ROCm 10 and loads `libamdhip64.so` and `libhiprtc.so` when they are used.
-const PACKAGES: [&str; 2] = ["hip-python==10.0.0.0.1.2", "numpy==2.4.6"];
+/// What every environment has beside hip-python.
+const NUMPY: &str = "numpy==2.4.6";
+/// The newest release, whose functions take and return other things than the examples expect: it runs a program of this project.
+const NEWEST: &str = "10.0.0.0.1.2";
+/// The last release for which the examples that compile and launch kernels were written, and the last one with the names of hiprtc's
+/// linker that the others use.
+const LAUNCHING: &str = "7.2.2.562.43";
+const LINKING: &str = "6.3.3.540.31";
 /// Where the examples are, which no package has, and which state of them.
 const REPOSITORY: &str = "https://github.com/ROCm/hip-python";
 const COMMIT: &str = "ddd90aca6a48c9d6af4034ed6ea1f2e28e1dc295";
+/// The program for [`NEWEST`], in the workspace.
+const PROGRAM: &str = "xtask/src/hip_python/program.py";
 /// How long an example may run.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// An example, by its path below `examples`.
-struct Example {
-    path: &'static str,
-    /// What it needs beside HIP and hiprtc; nothing where it has to pass.
-    needs: Option<&'static str>,
+/// What becomes of an example.
+#[derive(Debug, PartialEq, Eq)]
+enum Run {
+    /// It has to pass with this release of hip-python.
+    With(&'static str),
+    /// It needs something beside HIP and hiprtc.
+    Needs(&'static str),
 }
 
-const fn passes(path: &'static str) -> Example {
-    Example { path, needs: None }
-}
+use Run::{Needs, With};
 
-const fn needs(path: &'static str, needs: &'static str) -> Example {
-    Example { path, needs: Some(needs) }
-}
-
-/// All of them.
-const EXAMPLES: &[Example] = &[
-    passes("0_Basic_Usage/hip_deviceattributes.py"),
-    passes("0_Basic_Usage/hip_deviceproperties.py"),
-    passes("0_Basic_Usage/hip_stream.py"),
-    passes("0_Basic_Usage/hiprtc_launch_kernel_args.py"),
-    passes("0_Basic_Usage/hiprtc_launch_kernel_no_args.py"),
-    passes("2_Advanced/hip_jacobi.py"),
-    passes("2_Advanced/hiprtc_linking_device_functions.py"),
-    passes("2_Advanced/hiprtc_linking_llvm_ir.py"),
-    passes("2_Advanced/hiprtc_jit_with_llvm_ir.py"),
-    needs("0_Basic_Usage/hip_python_device_array.py", "hipBLAS"),
-    needs("0_Basic_Usage/hipblas_with_numpy.py", "hipBLAS"),
-    needs("0_Basic_Usage/hipfft.py", "hipFFT"),
-    needs("0_Basic_Usage/hiprand_monte_carlo_pi.py", "hipRAND"),
-    needs("0_Basic_Usage/rccl_comminitall_bcast.py", "the bindings for RCCL"),
-    needs("1_CUDA_Interop/cuda_error_hallucinate_enums.py", "hip-python-as-cuda"),
-    needs("1_CUDA_Interop/cuda_stream.py", "hip-python-as-cuda"),
+/// All examples, by their paths below `examples`.
+const EXAMPLES: &[(&str, Run)] = &[
+    ("0_Basic_Usage/hip_deviceattributes.py", With(LAUNCHING)),
+    ("0_Basic_Usage/hip_deviceproperties.py", With(LAUNCHING)),
+    ("0_Basic_Usage/hip_stream.py", With(LAUNCHING)),
+    ("0_Basic_Usage/hiprtc_launch_kernel_args.py", With(LAUNCHING)),
+    ("0_Basic_Usage/hiprtc_launch_kernel_no_args.py", With(LAUNCHING)),
+    ("2_Advanced/hip_jacobi.py", With(LAUNCHING)),
+    ("2_Advanced/hiprtc_linking_device_functions.py", With(LINKING)),
+    ("2_Advanced/hiprtc_linking_llvm_ir.py", With(LINKING)),
+    ("2_Advanced/hiprtc_jit_with_llvm_ir.py", With(LINKING)),
+    ("0_Basic_Usage/hip_python_device_array.py", Needs("hipBLAS")),
+    ("0_Basic_Usage/hipblas_with_numpy.py", Needs("hipBLAS")),
+    ("0_Basic_Usage/hipfft.py", Needs("hipFFT")),
+    ("0_Basic_Usage/hiprand_monte_carlo_pi.py", Needs("hipRAND")),
+    ("0_Basic_Usage/rccl_comminitall_bcast.py", Needs("RCCL")),
+    ("1_CUDA_Interop/cuda_error_hallucinate_enums.py", Needs("hip-python-as-cuda")),
+    ("1_CUDA_Interop/cuda_stream.py", Needs("hip-python-as-cuda")),
 ];
 
 /// What is to run, and where.
@@ -63,7 +67,7 @@ pub(crate) struct Options {
     /// A checkout of hip-python, in the place of one that is fetched with git
     #[arg(long, value_name = "DIR")]
     checkout: Option<PathBuf>,
-    /// Run only examples whose path has this text
+    /// Run only programs whose path has this text
     #[arg(long, value_name = "TEXT", default_value = "")]
     filter: String,
 }
@@ -71,7 +75,6 @@ pub(crate) struct Options {
 /// Installs what is missing, and runs the examples. An error names those that failed.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let folder = tools::target_folder().join("hip-python");
-    let python = install(&folder)?;
     let checkout = match &options.checkout {
         Some(checkout) => checkout.clone(),
         None => fetch(&folder.join("checkout"))?,
@@ -79,50 +82,56 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let examples = checkout.join("examples");
     let [hip, hiprtc] = dropin::hip_and_hiprtc()?;
     let path = std::env::join_paths([hip, hiprtc])?;
+    let mut programs = vec![(PROGRAM, tools::workspace().join(PROGRAM), NEWEST)];
+    for (name, run) in EXAMPLES {
+        match run {
+            With(version) => programs.push((name, examples.join(name), version)),
+            Needs(what) => println!("left out  {name}: needs {what}"),
+        }
+    }
     let mut failed = Vec::new();
     let mut passed = 0;
-    for example in EXAMPLES.iter().filter(|example| example.path.contains(&options.filter)) {
-        if let Some(needs) = example.needs {
-            println!("left out  {}: needs {needs}", example.path);
+    for (name, program, version) in programs {
+        if !name.contains(&options.filter) {
             continue;
         }
-        let mut command = Command::new(&python);
-        command.arg(examples.join(example.path)).current_dir(&folder);
+        let mut command = Command::new(install(&folder, version)?);
+        command.arg(program).current_dir(&folder);
         command.env("LD_LIBRARY_PATH", &path).env("FERROCM_DEVICE", &options.device);
         command.env_remove("ROCM_PATH").env_remove("ROCM_HOME");
         match finish(&mut command) {
             Ok(()) => {
                 passed += 1;
-                println!("passes    {}", example.path);
+                println!("passes    {name} (hip-python {version})");
             }
             Err(reason) => {
-                println!("fails     {}:\n{reason}", example.path);
-                failed.push(example.path);
+                println!("fails     {name} (hip-python {version}):\n{reason}");
+                failed.push(name);
             }
         }
     }
-    println!("{passed} examples pass on {}", options.device);
+    println!("{passed} programs pass on {}", options.device);
     match failed.is_empty() {
         true => Ok(()),
         false => bail!("failed: {}", failed.join(", ")),
     }
 }
 
-/// Makes an environment of Python's with the packages; returns its Python.
-fn install(folder: &Path) -> Result<PathBuf> {
-    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    let environment = folder.join("environment");
+/// Makes an environment of Python's with a release of hip-python; returns its Python.
+fn install(folder: &Path, version: &str) -> Result<PathBuf> {
+    let environment = folder.join(version);
     let python = environment.join("bin/python3");
     let done = environment.join("installed");
-    if std::fs::read_to_string(&done).is_ok_and(|installed| installed == PACKAGES.join("\n")) {
+    if done.is_file() {
         return Ok(python);
     }
+    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     run::run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))
         .context("Python's module venv is needed (Debian: python3-venv)")?;
     let mut pip = Command::new(&python);
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"]);
-    run::run(pip.args(PACKAGES))?;
-    std::fs::write(&done, PACKAGES.join("\n")).with_context(|| done.display().to_string())?;
+    run::run(pip.arg(format!("hip-python=={version}")).arg(NUMPY))?;
+    std::fs::write(&done, "").with_context(|| done.display().to_string())?;
     Ok(python)
 }
 
@@ -139,7 +148,7 @@ fn fetch(folder: &Path) -> Result<PathBuf> {
     Ok(folder.to_owned())
 }
 
-/// Runs an example, which has to end well, and with `ok` where it says something at the end; else what it printed.
+/// Runs a program, which has to end well; else what it printed.
 fn finish(command: &mut Command) -> Result<(), String> {
     let (mut output, writer) = std::io::pipe().map_err(|error| error.to_string())?;
     let other = writer.try_clone().map_err(|error| error.to_string())?;
@@ -183,7 +192,7 @@ mod tests {
 
     #[test]
     fn examples_are_listed_once() {
-        let paths: std::collections::BTreeSet<_> = EXAMPLES.iter().map(|example| example.path).collect();
+        let paths: std::collections::BTreeSet<_> = EXAMPLES.iter().map(|(path, _)| path).collect();
         assert_eq!(paths.len(), EXAMPLES.len());
     }
 }

@@ -24,7 +24,7 @@ pub struct Limits {
 impl Limits {
     /// None at all.
     pub const NONE: Self = Self { time: None, memory: None };
-    /// Five minutes and 2 GiB: the largest kernels of this project take seconds and a quarter of that.
+    /// Five minutes and 2 GiB. A clang that compiles a kernel with HIP's headers takes a second, and some 0.4 GiB of address space.
     pub const DEFAULT: Self = Self { time: Some(Duration::from_secs(300)), memory: Some(2 << 30) };
 
     /// What `FERROCM_RTC_TIMEOUT` (seconds) and `FERROCM_RTC_MEMORY` (bytes, or `512MiB`, `4GiB`) say, each of them `none` for no limit;

@@ -184,11 +184,13 @@ impl Transfer {
         }
         let (dst, dst_address) = Place::of(runtime, rect.dst, Use { writes: true, device })?;
         let (src, src_address) = Place::of(runtime, rect.src, Use { writes: false, device })?;
-        // Memory is what it is, whatever the kind says; but a device end cannot be memory that no device reaches.
-        for (is_device, place) in device_end.into_iter().zip([dst, src]) {
-            if is_device && matches!(place, Place::Pageable) {
-                return Err(INVALID_VALUE);
-            }
+        // Memory is what it is, whatever the kind says; but a device end cannot be memory that no device reaches, unless the program has
+        // taken one direction for the other, and the other end is the device's.
+        let pageable = [dst, src].map(|place| matches!(place, Place::Pageable));
+        let is_other_way = device_end != [true, true] && pageable[0] != pageable[1];
+        if !is_other_way && device_end.into_iter().zip(pageable).any(|(device, pageable)| device && pageable)
+        {
+            return Err(INVALID_VALUE);
         }
         let rect = rect.at(dst_address, src_address).simplified();
         Ok(Some((rect, dst, src)))

@@ -118,6 +118,14 @@ fn kinds_and_null_are_checked_and_nothing_to_copy_is_success() {
     let mut byte = 0u8;
     let host = (&raw mut byte).cast::<c_void>();
     assert_eq!(hip!(hip, hipMemcpy(device, host, 1, Kind(9))), E::hipErrorInvalidMemcpyDirection);
+    // AMD's examples for Python copy results to the host and call that the other direction.
+    for (dst, src) in [(device, host), (host, device)] {
+        for kind in [Kind::hipMemcpyHostToDevice, Kind::hipMemcpyDeviceToHost] {
+            assert_eq!(hip!(hip, hipMemcpy(dst, src, 1, kind)), E::hipSuccess);
+        }
+        let (both, no) = (Kind::hipMemcpyDeviceToDevice, E::hipErrorInvalidValue);
+        assert_eq!(hip!(hip, hipMemcpy(dst, src, 1, both)), no);
+    }
     assert_eq!(hip!(hip, hipMemcpy(null_mut(), host, 1, Kind::hipMemcpyDefault)), E::hipErrorInvalidValue);
     assert_eq!(hip!(hip, hipMemcpy(device, null_mut(), 1, Kind::hipMemcpyDefault)), E::hipErrorInvalidValue);
     assert_eq!(hip!(hip, hipMemcpy(null_mut(), null_mut(), 0, Kind::hipMemcpyDefault)), OK);

@@ -115,6 +115,26 @@ fn a_changed_source_option_or_header_compiles_again() {
 }
 
 #[test]
+fn a_file_that_a_source_asks_for_compiles_again_when_it_appears() {
+    let Some(toolchain) = toolchain() else { return };
+    let (folder, elsewhere) = (Folder::new(toolchain), tempfile::tempdir().unwrap());
+    let asked = elsewhere.path().join("asked.h");
+    folder.write(
+        "a.cu",
+        &format!("#if __has_include(\"{}\")\n#endif\n{KERNEL} k(int *p) {{ *p = 1; }}", asked.display()),
+    );
+    let cached = || folder.builder().build().unwrap().all_cached();
+    assert!(!cached());
+    assert!(cached());
+    fs::write(&asked, "").unwrap();
+    assert!(!cached());
+    // Whoever hides what is asked for is compiled each time.
+    folder
+        .write("a.cu", &format!("#define NAME \"x.h\"\n#if __has_include(NAME)\n#endif\n{KERNEL} k() {{}}"));
+    assert!(!cached() && !cached());
+}
+
+#[test]
 fn a_header_that_changes_during_the_build_is_not_cached() {
     let Some(toolchain) = toolchain() else { return };
     let folder = Folder::new(toolchain);
