@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::{AtomicBool, Ordering, fence};
 
 use super::allocator::{Allocated, Origin};
 use super::interop::Owner;
@@ -12,7 +12,7 @@ use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::graph::{Access, GraphError};
 use crate::live::{Counted, Kind};
-use crate::stream::{Stream, WeakStream, in_host_function, release};
+use crate::stream::{Stream, WeakStream, in_host_function, release, release_elsewhere};
 use crate::usage::Usage;
 
 /// Owns device memory, and knows which streams use it.
@@ -22,10 +22,17 @@ pub(crate) struct Allocation {
     device: Device,
     /// The address is null if and only if there are no bytes.
     block: Allocated,
+    /// Work on a stream that uses it may wait for something that the thread which drops it does later.
+    outlasts: AtomicBool,
     _counted: Counted,
 }
 
 impl Allocation {
+    fn new(device: &Device, block: Allocated) -> Arc<Self> {
+        let (outlasts, _counted) = (AtomicBool::new(false), Counted::new(Kind::DeviceAllocation));
+        Arc::new(Self { device: device.clone(), block, outlasts, _counted })
+    }
+
     /// Memory for `bytes` bytes, preferably such that `stream` can use without waiting.
     pub(crate) fn allocate(device: &Device, bytes: usize, stream: Option<&Stream>) -> Result<Arc<Self>> {
         Self::of(device, bytes, |bytes| device.memory().allocate(device, bytes, stream))
@@ -48,8 +55,7 @@ impl Allocation {
         allocate: impl FnOnce(usize) -> Result<Allocated>,
     ) -> Result<Arc<Self>> {
         let block = if bytes > 0 { allocate(bytes)? } else { Allocated::default() };
-        let _counted = Counted::new(Kind::DeviceAllocation);
-        Ok(Arc::new(Self { device: device.clone(), block, _counted }))
+        Ok(Self::new(device, block))
     }
 
     /// Memory that was made elsewhere, which `owner` keeps: it is dropped when nothing uses the memory any more.
@@ -60,14 +66,12 @@ impl Allocation {
         owner: impl Any + Send + Sync,
     ) -> Arc<Self> {
         let origin = Origin::Owner(Owner(Box::new(owner)));
-        let block = Allocated { address, size, origin, usage: Usage::default() };
-        Arc::new(Self { device: device.clone(), block, _counted: Counted::new(Kind::DeviceAllocation) })
+        Self::new(device, Allocated { address, size, origin, usage: Usage::default() })
     }
 
     /// Memory that a graph allocates and frees each time it runs.
     pub(crate) fn of_graph(device: &Device, address: DeviceAddress, size: usize, graph: u64) -> Arc<Self> {
-        let block = Allocated { address, size, origin: Origin::Graph(graph), usage: Usage::default() };
-        Arc::new(Self { device: device.clone(), block, _counted: Counted::new(Kind::DeviceAllocation) })
+        Self::new(device, Allocated { address, size, origin: Origin::Graph(graph), usage: Usage::default() })
     }
 
     /// The graph that allocates it, if one does.
@@ -100,10 +104,12 @@ impl Allocation {
         matches!(self.block.origin, Origin::Stream | Origin::Pool(_))
     }
 
-    /// Has the memory stay until everything enqueued on `stream` so far is done, whoever drops it, if its last owner would wait for that.
+    /// Has the memory stay until everything enqueued on `stream` so far is done, whoever drops it, if its last owner would wait for that. Nor
+    /// does the last owner wait for what has been enqueued behind that.
     pub(crate) fn keep_until_done(self: &Arc<Self>, stream: &Stream) -> Result<()> {
         match self.block.origin {
             Origin::Device | Origin::Owner(_) => {
+                self.outlasts.store(true, Ordering::Release);
                 let kept = self.clone();
                 // A function that does not run is dropped with what it holds.
                 stream.host_function(move || drop(kept))
@@ -196,9 +202,17 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
+        const WHAT: &str = "device buffer";
         let device = self.device.clone();
         let block = std::mem::take(&mut self.block);
-        release("device buffer", move || device.memory().free(&device, block));
+        // Other work on the stream may wait for this thread, as that has which the memory was kept for.
+        let outlasts = *self.outlasts.get_mut() && !in_host_function() && !block.usage.is_over();
+        let free = move || device.memory().free(&device, block);
+        if outlasts {
+            release_elsewhere(WHAT, free)
+        } else {
+            release(WHAT, free)
+        };
     }
 }
 

@@ -294,8 +294,9 @@ macro_rules! common {
             }
 
             /// Lets the buffer be dropped at once while foreign work that has been enqueued on `stream` still uses it: the memory
-            /// stays until that work is done. Without this, dropping a buffer waits for it where the
-            /// [allocator](crate::Allocator) is `Direct`, which never ends if the work waits for what this thread does next.
+            /// stays until that work is done, and until what has been enqueued behind it is. Without this, dropping a buffer waits for
+            /// all of that where the [allocator](crate::Allocator) is `Direct`, which never ends if any of it waits for what this thread
+            /// does next.
             ///
             /// # Errors
             /// [`Error::Fault`] if the stream has faulted, else [`Error::Hip`].

@@ -38,6 +38,11 @@ pub(crate) fn release(what: &'static str, run: impl FnOnce() + Send + 'static) -
         run();
         return true;
     }
+    release_elsewhere(what, run)
+}
+
+/// As [`release`], on another thread in any case.
+pub(crate) fn release_elsewhere(what: &'static str, run: impl FnOnce() + Send + 'static) -> bool {
     let refused = threads::run(run).err();
     if let Some(refused) = refused {
         leaked(what, &refused.keep());

@@ -29,7 +29,7 @@ pub use options::{StreamOptions, StreamPriorities};
 
 pub use fault::COUNTED_KERNELS;
 pub(crate) use fault::{Queue, host_launch};
-pub(crate) use host_function::{in_host_function, release, run as run_host_function};
+pub(crate) use host_function::{in_host_function, release, release_elsewhere, run as run_host_function};
 use point::PointEvents;
 pub(crate) use point::{Before, Point};
 pub use signal::HostSignal;

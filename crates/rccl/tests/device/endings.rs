@@ -241,9 +241,7 @@ impl Job {
 
     /// Ends the ranks that are left, and sees that every stream goes on.
     fn finish(mut self, buffers_first: bool) {
-        // Memory goes when the streams that it was used on are done, which nobody is to wait for before the other ranks come.
-        let all_come = self.failed == Failed::Yes || (0..self.size()).all(|rank| !self.is_ahead(rank));
-        if buffers_first && all_come {
+        if buffers_first {
             self.ranks.iter_mut().for_each(|rank| rank.buffers.clear());
         }
         for rank in &mut self.ranks {

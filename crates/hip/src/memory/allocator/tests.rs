@@ -201,6 +201,29 @@ fn allocators_have_names() {
 }
 
 #[test]
+fn memory_that_was_kept_for_work_lets_its_buffer_go_while_later_work_waits() {
+    let device = fake::device(0);
+    device.set_allocator(Allocator::Direct).unwrap();
+    let stream = device.stream().unwrap();
+    let before = fake::allocations(&device);
+    let buffer = DeviceBuffer::<u8>::zeroed(&stream, 1000).unwrap();
+    buffer.as_slice().address_on(&stream).unwrap();
+    buffer.as_slice().keep_until_done(&stream).unwrap();
+    stream.synchronize().unwrap();
+    // Of a second collective, say, which waits for this thread as well.
+    let hold = fake::hold(&stream);
+    drop(buffer);
+    assert_eq!(fake::allocations(&device), before + 1);
+    drop(hold);
+    stream.synchronize().unwrap();
+    let began = std::time::Instant::now();
+    while fake::allocations(&device) != before {
+        assert!(began.elapsed() < std::time::Duration::from_secs(60));
+        std::thread::yield_now();
+    }
+}
+
+#[test]
 fn memory_that_is_kept_for_work_lets_its_buffer_go_without_waiting() {
     let device = fake::device(0);
     device.set_allocator(Allocator::Direct).unwrap();
