@@ -4,11 +4,15 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Which checks dispatches run with. The environment variable `FERROCM_VGPU_CHECK` sets what the process starts with:
-/// `bounds`, `races`, `uninitialised`, several of them with commas, `all` or `none`.
+/// `barriers`, `bounds`, `outputs`, `races`, `uninitialised`, several of them with commas, `all` or `none`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Checks {
     /// Control flow and addresses must not depend on registers or memory that nobody wrote.
     pub uninitialised: bool,
+    /// What kernels store to global memory must not depend on global memory that nobody wrote.
+    pub outputs: bool,
+    /// All waves of a workgroup must come to the same barriers.
+    pub barriers: bool,
     /// Accesses to the same bytes of LDS, at least one of them a write, must be ordered.
     pub races: bool,
     /// Accesses to LDS must lie in what the workgroup asked for, and those to the kernel's arguments in what it declares. Without it,
@@ -21,20 +25,28 @@ pub struct Checks {
 type Check = fn(&mut Checks) -> &mut bool;
 
 /// The names, and what they stand for.
-const NAMES: [(&str, Check); 3] = [
+const NAMES: [(&str, Check); 5] = [
+    ("barriers", |checks| &mut checks.barriers),
     ("bounds", |checks| &mut checks.bounds),
+    ("outputs", |checks| &mut checks.outputs),
     ("races", |checks| &mut checks.races),
     ("uninitialised", |checks| &mut checks.uninitialised),
 ];
 
 impl Checks {
     /// None of them.
-    pub const NONE: Checks = Checks { uninitialised: false, races: false, bounds: false };
+    pub const NONE: Checks =
+        Checks { uninitialised: false, outputs: false, barriers: false, races: false, bounds: false };
     /// What a text that names checks may be made of, for messages.
-    pub const EXPECTED: &str =
-        "`bounds`, `races`, `uninitialised`, several of them with commas, `all` or `none`";
+    pub const EXPECTED: &str = "`barriers`, `bounds`, `outputs`, `races`, `uninitialised`, several of them with commas, `all` or `none`";
     /// All of them.
-    pub const ALL: Checks = Checks { uninitialised: true, races: true, bounds: true };
+    pub const ALL: Checks =
+        Checks { uninitialised: true, outputs: true, barriers: true, races: true, bounds: true };
+
+    /// Whether values that nobody wrote are looked for.
+    pub fn tracks_values(self) -> bool {
+        self.uninitialised || self.outputs
+    }
 }
 
 /// A check that does not exist.
@@ -84,14 +96,21 @@ mod tests {
 
     #[test]
     fn checks_are_named() {
-        for text in
-            ["bounds", "races", "uninitialised", "races,uninitialised", "bounds,races,uninitialised", "none"]
-        {
+        for text in [
+            "barriers",
+            "bounds",
+            "outputs",
+            "races",
+            "uninitialised",
+            "races,uninitialised",
+            "barriers,bounds,outputs,races,uninitialised",
+            "none",
+        ] {
             let checks: Checks = text.parse().unwrap();
             assert_eq!(checks.to_string(), text);
         }
         assert_eq!("all".parse(), Ok(Checks::ALL));
-        assert_eq!(" uninitialised , races,bounds,".parse(), Ok(Checks::ALL));
+        assert_eq!(" uninitialised , races,bounds,outputs,barriers,".parse(), Ok(Checks::ALL));
         assert_eq!("".parse(), Ok(Checks::NONE));
         let error = "race".parse::<Checks>().unwrap_err().to_string();
         assert!(error.contains("`race` is no check") && error.contains("`races`"), "{error}");

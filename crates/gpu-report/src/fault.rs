@@ -154,12 +154,20 @@ pub enum FaultKind {
         /// The limit in milliseconds.
         limit_ms: u64,
     },
-    /// Control flow or an address depends on bits that nobody wrote ([`Checks::uninitialised`](crate::Checks::uninitialised)).
+    /// Control flow or an address depends on bits that nobody wrote ([`Checks::uninitialised`](crate::Checks::uninitialised)), or
+    /// what a kernel stores does ([`Checks::outputs`](crate::Checks::outputs)).
     Uninitialised {
         /// What depends on them.
         used: Use,
         /// Where the bits come from.
         origin: Origin,
+    },
+    /// A barrier that not all waves of the workgroup come to ([`Checks::barriers`](crate::Checks::barriers)).
+    DivergentBarrier {
+        /// Waves that came to it.
+        arrived: u32,
+        /// Waves of the workgroup.
+        waves: u32,
     },
     /// Two accesses to a byte of LDS, one of them a write, that nothing orders ([`Checks::races`](crate::Checks::races)).
     Race {
@@ -184,6 +192,8 @@ pub enum Use {
     ControlFlow,
     /// The address of a memory access.
     Address,
+    /// What is stored to global memory.
+    Output,
 }
 
 impl fmt::Display for Use {
@@ -191,6 +201,7 @@ impl fmt::Display for Use {
         f.write_str(match self {
             Use::ControlFlow => "control flow",
             Use::Address => "an address",
+            Use::Output => "what is stored",
         })
     }
 }
@@ -265,8 +276,8 @@ pub struct Fault {
     pub target: String,
     /// The instruction that failed.
     pub at: Site,
-    /// Another instruction that has a part in it, and what: where a wave waits at an endless barrier, the other access of a
-    /// data race, where a value was loaded that nobody wrote.
+    /// Another instruction that has a part in it, and what: where a wave waits at an endless barrier, where it is instead of at a
+    /// divergent one, the other access of a data race, where a value was loaded that nobody wrote.
     pub other: Option<(Cow<'static, str>, Box<Site>)>,
 }
 
@@ -415,6 +426,9 @@ impl fmt::Display for FaultKind {
             FaultKind::Timeout { limit_ms } => write!(f, "the dispatch ran longer than {limit_ms} ms"),
             FaultKind::Uninitialised { used, origin } => {
                 write!(f, "{used} depends on a value that nobody wrote\n  it comes from {origin}")
+            }
+            FaultKind::DivergentBarrier { arrived, waves } => {
+                write!(f, "divergent barrier: {arrived} of {waves} waves of the workgroup came to it")
             }
             FaultKind::Race { address, access, other } => write!(
                 f,

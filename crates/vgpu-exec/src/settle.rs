@@ -108,12 +108,13 @@ impl Settling {
             *self = Settling::default();
         }
         let effect = Effect::of(inst);
-        let around = Around { stop: effect.spoils & !self.unset, note: effect.notes & !self.set };
-        if around.stop != 0 {
-            // Waves that do not stop have done none of it; all others were together.
+        let stop = effect.spoils & !self.unset;
+        if stop != 0 {
+            // Waves that do not stop have done none of it; who stops starts anew.
             self.set = 0;
             self.unset |= effect.spoils;
         }
+        let around = Around { stop, note: effect.notes & !self.set };
         self.set |= effect.notes;
         self.unset &= !effect.notes;
         match inst.op {

@@ -295,3 +295,80 @@ extern "C" __global__ void through_matrix(const float *p, int *out) {
     if (sum > 3) // HERE matrix
         out[threadIdx.x] = 1;
 }
+
+// All waves load before any of them uses what it loaded.
+extern "C" __global__ void used_after_barrier(const int *p, int *out) {
+    int value = p[255 - threadIdx.x]; // HERE many load
+    asm volatile("" : "+v"(value));
+    __syncthreads();
+    if (value > 3) // HERE many branch
+        out[threadIdx.x] = 1;
+}
+
+extern "C" __global__ void lds_used_after_barrier(int *out, int written) {
+    __shared__ int words[256];
+    if ((int)threadIdx.x < written)
+        words[threadIdx.x] = 1;
+    int value = words[255 - threadIdx.x]; // HERE many lds load
+    asm volatile("" : "+v"(value));
+    __syncthreads();
+    if (value > 3) // HERE many lds branch
+        out[threadIdx.x] = 1;
+}
+
+// Waves of the last 64 work-items end without coming to the barrier.
+extern "C" __global__ void early_end(int *out, int early) {
+    __shared__ int words[256];
+    words[threadIdx.x] = threadIdx.x;
+    if (early && __builtin_amdgcn_readfirstlane(threadIdx.x) >= 192)
+        return;
+    __syncthreads(); // HERE barrier of some
+    out[threadIdx.x] = words[255 - threadIdx.x];
+}
+
+extern "C" __global__ void two_barriers(int *out, int apart) {
+    int first = __builtin_amdgcn_readfirstlane(threadIdx.x);
+    if (first < 128 || !apart) {
+        asm volatile("s_nop 1");
+        __syncthreads(); // HERE one barrier
+    } else {
+        asm volatile("s_nop 2");
+        __syncthreads(); // HERE another barrier
+    }
+    out[threadIdx.x] = 1;
+}
+
+extern "C" __global__ void unequal_rounds(int *out, int more) {
+    int rounds = 2 + (__builtin_amdgcn_readfirstlane(threadIdx.x) >= 128 ? more : 0);
+    for (int round = 0; round < rounds; round++)
+        __syncthreads(); // HERE unequal
+    out[threadIdx.x] = rounds;
+}
+
+extern "C" __global__ void doubled(const int *from, int *to) {
+    int value = from[threadIdx.x]; // HERE doubled load
+    to[threadIdx.x] = 2 * value;   // HERE doubled store
+}
+
+extern "C" __global__ void copied(const int *from, int *to) {
+    int value = from[threadIdx.x]; // HERE copied load
+    to[threadIdx.x] = value;       // HERE copied store
+}
+
+extern "C" __global__ void through_lds(const int *from, int *to) {
+    __shared__ int words[256];
+    words[threadIdx.x] = from[threadIdx.x];
+    __syncthreads();
+    int value = words[255 - threadIdx.x]; // HERE passed load
+    to[threadIdx.x] = value;              // HERE passed store
+}
+
+// What is not stored does not matter.
+extern "C" __global__ void selected(const int *from, int *to) {
+    int value = from[threadIdx.x];
+    to[threadIdx.x] = threadIdx.x < 100 ? value : 7;
+}
+
+extern "C" __global__ void counts(int *counters) {
+    atomicAdd(&counters[threadIdx.x & 7], 1); // HERE counts
+}

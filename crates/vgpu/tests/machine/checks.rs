@@ -1,8 +1,10 @@
-//! Checks that are off unless asked for: values that nobody wrote, data races in LDS.
+//! Checks that are off unless asked for: values that nobody wrote, data races in LDS, barriers that not all waves come to.
 use std::sync::{Mutex, PoisonError};
 
 use crate::common::{Arg, Gpu, on_all};
-use vgpu::machine::{AccessKind, Checks, DispatchError, Fault, FaultKind, Machine, Origin, Site, Space, Use};
+use vgpu::machine::{
+    AccessKind, Checks, DispatchError, Fault, FaultKind, Machine, MemoryKind, Origin, Site, Space, Use,
+};
 
 const SOURCE: &str = include_str!("../device/checks.cu");
 
@@ -35,6 +37,8 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 const VALUES: Checks = Checks { uninitialised: true, ..Checks::NONE };
 const RACES: Checks = Checks { races: true, ..Checks::NONE };
+const OUTPUTS: Checks = Checks { outputs: true, ..Checks::NONE };
+const BARRIERS: Checks = Checks { barriers: true, ..Checks::NONE };
 
 /// A kernel that nothing is wrong with.
 fn is_right(gpu: &Gpu, kernel: &str, checks: Checks, args: &[Arg<'_>]) {
@@ -175,6 +179,29 @@ fn values_that_nobody_wrote() {
         assert!(matches!(origin, Origin::Memory { space: Space::Scratch, .. }), "{origin}");
         let origin = is_unwritten(gpu, "register_unwritten", &[out], flow("register"), "");
         assert_eq!(origin, Origin::Register { name: "v77".to_owned() });
+
+        // Of several waves that load, the one that is named is the one that uses what it loaded, with the word that it loaded.
+        let wave = gpu.wave() as u64;
+        let named = |fault: &Fault, branch: &str, load: &str, at: u64| {
+            assert_eq!(line_of(&fault.at), Some(line(branch)), "{fault}");
+            let (_, loaded) = fault.other.as_ref().expect("the load");
+            assert_eq!(line_of(loaded), Some(line(load)), "{fault}");
+            assert_eq!((loaded.wave, loaded.lane), (fault.at.wave, fault.at.lane), "{fault}");
+            let item = u64::from(fault.at.wave) * wave + u64::from(fault.at.lane.expect("a lane"));
+            assert_eq!(fault.kind.address(), Some(at + 4 * (255 - item)), "{fault}");
+            item
+        };
+        let fault = run(gpu, "lds_used_after_barrier", VALUES, &[out, Arg::I32(0)]).expect_err("LDS");
+        assert_eq!(named(&fault, "many lds branch", "many lds load", 0), 0, "{fault}");
+        for missing in [3u64, 100, 255] {
+            let Arg::Pointer(words) = fresh() else { unreachable!() };
+            let rest = 255 - missing;
+            gpu.device.memory().wrote(words, 4 * rest);
+            gpu.device.memory().wrote(words + 4 * rest + 4, 4 * missing);
+            let args = [Arg::Pointer(words), out];
+            let fault = run(gpu, "used_after_barrier", VALUES, &args).expect_err("memory");
+            assert_eq!(named(&fault, "many branch", "many load", words), missing, "{fault}");
+        }
         is_right(gpu, "reduce", Checks::ALL, &[Arg::Pointer(gpu.upload(&[0i32; 256])), out]);
     });
     Machine::global().set_checks(Checks::NONE);
@@ -227,4 +254,123 @@ fn data_races_in_lds() {
             right("other_barrier", 0);
         }
     });
+}
+
+/// A kernel that has a barrier that not all waves come to: how many do, at which line, and where another wave is.
+fn diverges(gpu: &Gpu, kernel: &str, args: &[Arg<'_>]) -> (u32, Option<u32>, String, Option<u32>) {
+    let target = gpu.device.target().name;
+    // Without the check it runs.
+    is_right(gpu, kernel, Checks::NONE, args);
+    let fault = run(gpu, kernel, BARRIERS, args).expect_err(kernel);
+    let FaultKind::DivergentBarrier { arrived, waves } = fault.kind else {
+        panic!("{kernel} on {target}: {fault}")
+    };
+    assert_eq!(waves as usize, 256 / gpu.wave(), "{fault}");
+    assert!(fault.to_string().contains("divergent barrier: "), "{fault}");
+    let (what, site) = fault.other.as_ref().unwrap_or_else(|| panic!("{kernel} on {target}: {fault}"));
+    assert_ne!(site.wave, fault.at.wave, "{fault}");
+    (arrived, line_of(&fault.at), what.to_string(), line_of(site))
+}
+
+#[test]
+fn barriers_that_not_all_waves_come_to() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    on_all("checks", |gpu| {
+        let out = Arg::Pointer(gpu.alloc(1024));
+        let waves = 256 / gpu.wave() as u32;
+        for (kernel, arg) in [("early_end", 0), ("two_barriers", 0), ("unequal_rounds", 0), ("rounds", 1)] {
+            is_right(gpu, kernel, BARRIERS, &[out, Arg::I32(arg)]);
+        }
+        is_right(gpu, "locked", BARRIERS, &[out, Arg::I32(1)]);
+        let numbers = Arg::Pointer(gpu.upload(&[1i32; 256]));
+        is_right(gpu, "reduce", BARRIERS, &[numbers, out]);
+
+        let (arrived, _, what, other) = diverges(gpu, "early_end", &[out, Arg::I32(1)]);
+        assert_eq!(
+            (arrived, &*what, other),
+            (waves - 64 / gpu.wave() as u32, "a wave waits at the barrier", Some(line("barrier of some")),)
+        );
+        let (arrived, at, what, other) = diverges(gpu, "two_barriers", &[out, Arg::I32(1)]);
+        let places = (Some(line("another barrier")), Some(line("one barrier")));
+        assert_eq!((arrived, &*what, (at, other)), (waves / 2 + 1, "a wave came to another barrier", places));
+        let (_, at, what, _) = diverges(gpu, "unequal_rounds", &[out, Arg::I32(1)]);
+        assert_eq!((at, &*what), (Some(line("unequal")), "a wave has ended without coming to it"));
+    });
+}
+
+#[test]
+fn values_that_nobody_wrote_and_a_kernel_stores() {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    Machine::global().set_checks(OUTPUTS);
+    on_all("checks", |gpu| {
+        let target = gpu.device.target().name;
+        let fresh = || gpu.alloc(2048);
+        let out = Arg::Pointer(gpu.upload(&[0i32; 512]));
+        let zeros = Arg::Pointer(gpu.upload(&[0i32; 256]));
+        let filled = Arg::Pointer(fresh());
+        is_right(gpu, "fill", OUTPUTS, &[filled, Arg::I32(0)]);
+        for kernel in ["doubled", "copied", "through_lds", "selected"] {
+            is_right(gpu, kernel, OUTPUTS, &[zeros, out]);
+            is_right(gpu, kernel, OUTPUTS, &[filled, out]);
+        }
+        // The other check does not mind, nor does this one mind what that one finds.
+        is_right(gpu, "branch_on_memory", OUTPUTS, &[Arg::Pointer(fresh()), out]);
+        is_right(gpu, "doubled", VALUES, &[Arg::Pointer(fresh()), Arg::Pointer(fresh())]);
+
+        for (kernel, store, load) in [
+            ("doubled", "doubled store", "doubled load"),
+            ("copied", "copied store", "copied load"),
+            ("through_lds", "passed store", "passed load"),
+        ] {
+            // All but one word were written.
+            for missing in [0u64, 99, 255] {
+                let from = fresh();
+                gpu.device.memory().wrote(from, 4 * missing);
+                gpu.device.memory().wrote(from + 4 * missing + 4, 4 * (255 - missing));
+                let fault = run(gpu, kernel, OUTPUTS, &[Arg::Pointer(from), out]).expect_err(kernel);
+                let FaultKind::Uninitialised { used: Use::Output, origin: Origin::Memory { address, .. } } =
+                    fault.kind
+                else {
+                    panic!("{kernel} on {target}: {fault}")
+                };
+                let item = if kernel == "through_lds" { 255 - missing } else { missing };
+                let word = if kernel == "through_lds" { 4 * missing } else { from + 4 * missing };
+                assert_eq!(address, word, "{kernel} on {target}: {fault}");
+                assert_eq!(fault.at.work_item, Some([item as u32, 0, 0]), "{kernel} on {target}: {fault}");
+                assert_eq!(line_of(&fault.at), Some(line(store)), "{kernel} on {target}: {fault}");
+                let (_, loaded) = fault.other.as_ref().expect("the load");
+                assert_eq!(line_of(loaded), Some(line(load)), "{kernel} on {target}: {fault}");
+                assert!(
+                    fault.to_string().contains("what is stored depends on a value that nobody wrote"),
+                    "{fault}"
+                );
+            }
+        }
+        let part = fresh();
+        gpu.device.memory().wrote(part, 400);
+        is_right(gpu, "selected", OUTPUTS, &[Arg::Pointer(part), out]);
+        let fault = run(gpu, "counts", OUTPUTS, &[Arg::Pointer(fresh())]).expect_err("counts");
+        assert_eq!(line_of(&fault.at), Some(line("counts")), "{fault}");
+
+        // Padding may be copied; what has no fields at all may not.
+        let padded = fresh();
+        for at in 0..256 {
+            gpu.device.memory().wrote(padded + 8 * at, 1);
+            gpu.device.memory().wrote(padded + 8 * at + 4, 4);
+        }
+        is_right(gpu, "copy_padded", OUTPUTS, &[Arg::Pointer(padded), out]);
+        assert!(run(gpu, "copy_padded", OUTPUTS, &[Arg::Pointer(fresh()), out]).is_err());
+
+        // Memory that is used again is as if nobody had written it.
+        let memory = gpu.device.memory();
+        let allocate = || memory.allocate(1024, 256, MemoryKind::Coarse, Some(gpu.device.index())).unwrap();
+        let first = allocate();
+        is_right(gpu, "fill", OUTPUTS, &[Arg::Pointer(first), Arg::I32(1)]);
+        is_right(gpu, "copied", OUTPUTS, &[Arg::Pointer(first), out]);
+        gpu.free(first);
+        let again = allocate();
+        assert!(run(gpu, "copied", OUTPUTS, &[Arg::Pointer(again), out]).is_err());
+        gpu.free(again);
+    });
+    Machine::global().set_checks(Checks::NONE);
 }

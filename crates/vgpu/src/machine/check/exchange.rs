@@ -15,6 +15,7 @@ const OPERANDS: [u8; 4] = [0, 40, 80, 120];
 pub(super) struct Moved {
     value: [[u32; 64]; 2],
     unknown: [[u32; 64]; 2],
+    from: [[u32; 64]; 2],
     /// The lanes whose result is written.
     pub(super) written: u64,
 }
@@ -24,11 +25,21 @@ impl Moved {
         let wide = |of: &[[u32; 64]; 2]| u64::from(of[0][lane]) | u64::from(of[1][lane]) << 32;
         Bits { value: wide(&self.value), unknown: wide(&self.unknown) }
     }
+
+    /// Where unknown bits of a lane come from.
+    pub(super) fn from(&self, lane: usize) -> u32 {
+        self.from[usize::from(self.unknown[0][lane] == 0)][lane]
+    }
 }
 
 /// The lanes of a register's unknown bits.
 fn unknown_row(state: &State, register: usize) -> impl Iterator<Item = u32> + '_ {
     (0..state.lanes).map(move |lane| state.vector(register, lane))
+}
+
+/// Where they come from.
+fn from_row(state: &State, register: usize) -> impl Iterator<Item = u32> + '_ {
+    (0..state.lanes).map(move |lane| state.from(register, lane))
 }
 
 fn value_row(wave: &Wave, register: usize) -> impl Iterator<Item = u32> + '_ {
@@ -96,7 +107,8 @@ impl Values {
     /// Source 0 of an instruction with DPP.
     pub(super) fn through_dpp(&self, index: usize, wave: &Wave, inst: &Inst) -> Moved {
         let state = &self.waves[index];
-        let mut moved = Moved { value: [[0; 64]; 2], unknown: [[0; 64]; 2], written: wave.active() };
+        let none = [[0; 64]; 2];
+        let mut moved = Moved { value: none, unknown: none, from: none, written: wave.active() };
         let Some(register) = vector(inst.src[0]) else { return moved };
         let mov = Inst {
             op: Op::VMovB32,
@@ -124,6 +136,7 @@ impl Values {
         for half in 0..halves {
             moved.value[half] = run(&mut value_row(wave, register + half), 0).unwrap_or([0; 64]);
             moved.unknown[half] = run(&mut unknown_row(state, register + half), 0).unwrap_or([0; 64]);
+            moved.from[half] = run(&mut from_row(state, register + half), 0).unwrap_or([0; 64]);
         }
         moved
     }
@@ -138,13 +151,16 @@ impl Values {
         let mut twin = Twin::new(self.isa);
         twin.copy(wave);
         fill(twin.row(usize::from(RESULT)), unknown_row(state, register));
-        let (mut lost, mut from) = (0u64, None);
+        // Where the data come from, lane by lane; and what chooses among them, if that is unknown.
+        let mut sources: [u32; 64] = std::array::from_fn(|lane| state.from(register, lane % state.lanes));
+        let before = sources;
+        let (mut lost, mut chooser) = (0u64, [None; 64]);
         for (i, operand) in inst.src.iter().enumerate() {
             let row = OPERANDS[i];
             match (vector(*operand), *operand) {
                 (Some(source), _) if i == data => {
                     fill(twin.row(usize::from(row)), unknown_row(state, source));
-                    from = from.or(Some(state.vector_from[source]));
+                    fill(&mut sources, from_row(state, source));
                 }
                 (Some(source), _) => {
                     fill(twin.row(usize::from(row)), value_row(wave, source));
@@ -152,22 +168,26 @@ impl Values {
                     let unknown = unknown.fold(0u64, |mask, lane| mask | 1 << lane);
                     if unknown != 0 {
                         lost |= if per_lane { unknown } else { u64::MAX };
-                        from = Some(state.vector_from[source]);
+                        chooser = std::array::from_fn(|lane| {
+                            let known = !per_lane || state.vector(source, lane % state.lanes) == 0;
+                            let own = (!known).then(|| state.from(source, lane % state.lanes));
+                            own.or_else(|| (!per_lane).then(|| state.first_from(source)))
+                        });
                     }
                 }
                 (None, Operand::Sgpr(slot)) => {
                     let slot = usize::from(slot);
                     let unknown = state.scalar.get(slot).copied().unwrap_or(0);
-                    if i == data {
-                        twin.row(usize::from(row)).fill(unknown);
-                    } else if unknown != 0 {
-                        lost = u64::MAX;
-                    }
-                    if unknown != 0 {
-                        from = Some(state.scalar_from[slot]);
-                    }
                     if i != data {
+                        if unknown != 0 {
+                            lost = u64::MAX;
+                            chooser = [Some(state.scalar_from[slot]); 64];
+                        }
                         continue;
+                    }
+                    twin.row(usize::from(row)).fill(unknown);
+                    if unknown != 0 {
+                        sources = [state.scalar_from[slot]; 64];
                     }
                 }
                 _ if i == data => twin.row(usize::from(row)).fill(0),
@@ -177,11 +197,14 @@ impl Values {
         }
         let ready = twin.ready(&apart, state.lanes);
         let found = twin.run(&ready).then(|| twin.lanes(usize::from(RESULT)));
+        // The same again with the places that the data come from.
+        fill(twin.row(usize::from(RESULT)), before.into_iter());
+        fill(twin.row(usize::from(OPERANDS[data])), sources.into_iter());
+        let from = if twin.run(&ready) { twin.lanes(usize::from(RESULT)) } else { sources };
         let state = &mut self.waves[index];
-        let from = from.unwrap_or(state.vector_from[register]);
         for lane in lanes(wave.active()) {
             let unknown = if lost >> lane & 1 != 0 { u32::MAX } else { found.map_or(0, |found| found[lane]) };
-            state.set_vector(register, lane, unknown, from);
+            state.set_vector(register, lane, unknown, chooser[lane].unwrap_or(from[lane]));
         }
         state.settle(register);
     }
@@ -204,11 +227,12 @@ impl Values {
         }
         let found = rows.map(|row| twin.lanes(usize::from(row)));
         let state = &mut self.waves[index];
-        let from = [state.vector_from[b], state.vector_from[a]];
-        for (i, register) in [a, b].into_iter().enumerate() {
-            for lane in lanes(wave.active()) {
-                state.set_vector(register, lane, found[i][lane], from[i]);
-            }
+        for lane in lanes(wave.active()) {
+            let from = [state.from(b, lane), state.from(a, lane)];
+            state.set_vector(a, lane, found[0][lane], from[0]);
+            state.set_vector(b, lane, found[1][lane], from[1]);
+        }
+        for register in [a, b] {
             state.settle(register);
         }
     }
@@ -244,10 +268,10 @@ impl Values {
         let mut twin = Twin::new(self.isa);
         let ready = twin.ready(&apart, state.lanes);
         let mut unknown = vec![[0u32; 64]; count];
-        let mut from = state.vector_from[register];
+        let mut from = state.first_from(register);
         for (i, element) in [(0, source), (1, source), (accumulator, result)] {
             let Some(first) = is_unknown(i) else { continue };
-            from = state.vector_from[first];
+            from = state.first_from(first);
             twin.copy(wave);
             // The accumulator may be the result.
             for row in 0..count {
@@ -287,7 +311,7 @@ impl Values {
             }
         }
         if sparse && let Some(first) = is_unknown(2) {
-            from = state.vector_from[first];
+            from = state.first_from(first);
             unknown.fill([u32::MAX; 64]);
         }
         let state = &mut self.waves[index];

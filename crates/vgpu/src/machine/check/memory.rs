@@ -1,10 +1,10 @@
 //! What loads, stores and atomic instructions do with bits that nobody wrote, and what their addresses may not depend on.
 
-use super::values::{Load, Values, lanes, vector};
+use super::values::{COMPUTED, Load, Values, lanes, vector};
 use crate::exec::{TILE_ELEMENTS, TILE_LANES, Wave, transposed, transposed_from_lds};
 use crate::isa::{Fact, Format, Op, Operand, Register, scalar};
 use crate::machine::observe::{LaneAccess, Moved, Step, Verdict};
-use gpu_report::{AccessKind, Origin, Space, Use};
+use gpu_report::{AccessKind, Space, Use};
 
 impl Values {
     /// Addresses may not depend on unknown bits.
@@ -28,7 +28,7 @@ impl Values {
             for register in register..register + width(0) {
                 let bad = lanes(exec).find(|lane| state.vector(register, *lane) != 0);
                 if let Some(lane) = bad {
-                    return self.fault(Use::Address, state.vector_from[register], Some(lane));
+                    return self.fault(Use::Address, state.from(register, lane), Some(lane));
                 }
             }
         }
@@ -55,13 +55,13 @@ impl Values {
                     self.transposed_from_lds(index, step, access, usize::from(bits));
                 }
                 Moved::Transposed(bits) => self.transposed(index, step, access, usize::from(bits) / 8),
-                _ => self.access(index, step, access),
+                _ => self.access(index, step, access)?,
             }
         }
         Ok(())
     }
 
-    fn access(&mut self, index: usize, step: &Step<'_>, access: &LaneAccess) {
+    fn access(&mut self, index: usize, step: &Step<'_>, access: &LaneAccess) -> Verdict {
         let op = step.resolved.op;
         let bytes = access.bytes as usize;
         let (swaps, high_half) = (op.has(Fact::SWAPS), op.has(Fact::HIGH));
@@ -73,7 +73,7 @@ impl Values {
             if access.kind != AccessKind::Write {
                 let mut bits = self.read(index, access.space, lane, address, bytes);
                 if any(&bits) != 0 {
-                    from = self.note(step, access, lane, address);
+                    from = self.note_load(step, access, lane, address);
                 }
                 if converted {
                     bits = vec![any(&bits); 4 * self.loaded_registers(step)];
@@ -93,6 +93,10 @@ impl Values {
                 }
             });
             if let Some(stored) = stored {
+                if access.space == Space::Global && self.checks.outputs && any(&stored) != 0 {
+                    let old = unknown.is_some().then_some(from);
+                    self.check_output(index, access, lane, &stored, old)?;
+                }
                 self.store(index, access.space, lane, address, &stored);
             }
             if let (Some(unknown), Some(first)) = (unknown, access.loaded) {
@@ -103,6 +107,36 @@ impl Values {
             let registers = if converted { self.loaded_registers(step) } else { bytes.div_ceil(4) };
             let state = &mut self.waves[index];
             (0..registers).for_each(|i| state.settle(usize::from(first) + i));
+        }
+        Ok(())
+    }
+
+    /// What a lane stores to global memory may not come from global memory that nobody wrote. Padding may: bytes that were only moved, if
+    /// the lane stores others beside them. `old` is where unknown bits of what it stores to come from, which an atomic operation reads.
+    fn check_output(
+        &self,
+        index: usize,
+        access: &LaneAccess,
+        lane: usize,
+        stored: &[u8],
+        old: Option<u32>,
+    ) -> Verdict {
+        let state = &self.waves[index];
+        let padding = stored.contains(&0);
+        let first = access.stored.map_or(0, usize::from);
+        let registers = if access.stored.is_some() { stored.len().div_ceil(4) } else { 0 };
+        let of_register = |i: usize| match access.scalar {
+            true => state.scalar.get(first + i).copied().unwrap_or(0) != 0,
+            false => state.vector(first + i, lane) != 0,
+        };
+        let sources = (0..registers).filter(|i| of_register(*i)).map(|i| match access.scalar {
+            true => state.scalar_from[(first + i) % scalar::COUNT],
+            false => state.from(first + i, lane),
+        });
+        let spoils = |from: &u32| (from & COMPUTED != 0 || !padding) && self.comes_from_memory(*from, lane);
+        match sources.chain(old).find(spoils) {
+            Some(from) => self.fault(Use::Output, from, (!access.scalar).then_some(lane)),
+            None => Ok(()),
         }
     }
 
@@ -133,11 +167,11 @@ impl Values {
     fn transposed(&mut self, index: usize, step: &Step<'_>, access: &LaneAccess, element: usize) {
         let Some(first) = access.loaded.map(usize::from) else { return };
         let mut tile = [[0u16; TILE_ELEMENTS]; TILE_LANES];
-        let mut from = 0;
+        let mut from = [0; TILE_LANES];
         for (lane, address) in access.lanes() {
             let bits = self.read(index, access.space, lane, address, access.bytes as usize);
             if bits.iter().any(|bits| *bits != 0) {
-                from = self.note(step, access, lane, address);
+                from[lane] = self.note_load(step, access, lane, address);
             }
             for (value, bits) in tile[lane].iter_mut().zip(bits.chunks(element)) {
                 *value = bits.iter().rev().fold(0, |all, byte| all << 8 | u16::from(*byte));
@@ -147,12 +181,14 @@ impl Values {
         let count = TILE_LANES * TILE_ELEMENTS / state.lanes;
         let registers = count * element / 4;
         for lane in 0..state.lanes {
-            let received = (0..count).fold(0u128, |received, i| {
+            let (mut received, mut source) = (0u128, 0);
+            for i in 0..count {
                 let (reader, place) = transposed(element, lane, i);
-                received | u128::from(tile[reader][place]) << (8 * element * i)
-            });
+                received |= u128::from(tile[reader][place]) << (8 * element * i);
+                source = if tile[reader][place] != 0 { from[reader] } else { source };
+            }
             for i in 0..registers {
-                state.set_vector(first + i, lane, (received >> (32 * i)) as u32, from);
+                state.set_vector(first + i, lane, (received >> (32 * i)) as u32, source);
             }
         }
         (0..registers).for_each(|i| state.settle(first + i));
@@ -161,54 +197,44 @@ impl Values {
     /// What lanes receive from a tile of LDS.
     fn transposed_from_lds(&mut self, index: usize, step: &Step<'_>, access: &LaneAccess, bits: usize) {
         let Some(first) = access.loaded.map(usize::from) else { return };
-        let (mut tile, mut from) = ([0u128; 64], 0);
+        let (mut tile, mut from) = ([0u128; 64], [0; 64]);
         for (lane, address) in access.lanes() {
             let unknown = self.read(index, access.space, lane, address, access.bytes as usize);
             if unknown.iter().any(|bits| *bits != 0) {
-                from = self.note(step, access, lane, address);
+                from[lane] = self.note_load(step, access, lane, address);
             }
             tile[lane] = unknown.iter().rev().fold(0, |all, byte| all << 8 | u128::from(*byte));
         }
         let state = &mut self.waves[index];
         let (count, registers) = (8 * access.bytes as usize / bits, access.bytes as usize / 4);
         for lane in 0..state.lanes {
-            let received = (0..count).fold(0u128, |received, i| {
+            let (mut received, mut source) = (0u128, 0);
+            for i in 0..count {
                 let (reader, place) = transposed_from_lds(count, lane, i);
-                received | (tile[reader] >> (bits * place) & ((1 << bits) - 1)) << (bits * i)
-            });
+                let element = tile[reader] >> (bits * place) & ((1 << bits) - 1);
+                received |= element << (bits * i);
+                source = if element != 0 { from[reader] } else { source };
+            }
             for i in 0..registers {
-                state.set_vector(first + i, lane, (received >> (32 * i)) as u32, from);
+                state.set_vector(first + i, lane, (received >> (32 * i)) as u32, source);
             }
         }
         (0..registers).for_each(|i| state.settle(first + i));
     }
 
-    /// Remembers a load of unknown bits and returns its number.
-    fn note(&mut self, step: &Step<'_>, access: &LaneAccess, lane: usize, address: u64) -> u32 {
-        let next = self.loads.len() as u32;
-        let number = *self.numbers.entry(step.address).or_insert(next);
-        let allocation = match access.space {
-            Space::Global => {
-                self.shadows.find(address, &mut self.last).map(|shadow| shadow.allocation.clone())
-            }
-            _ => None,
-        };
-        let load = Load {
+    /// Remembers a lane's load of unknown bits and returns its number.
+    fn note_load(&mut self, step: &Step<'_>, access: &LaneAccess, lane: usize, address: u64) -> u32 {
+        let bytes = address as usize..(address as usize).saturating_add(access.bytes as usize);
+        let written = self.lds_written.get(bytes).is_some_and(|bytes| bytes.iter().all(|written| *written));
+        self.note(Load {
             address: step.address,
             wave: step.wave,
             lane: (!access.scalar).then_some(lane as u8),
-            origin: Origin::Memory {
-                space: access.space,
-                address,
-                size: u64::from(access.bytes),
-                allocation,
-            },
-        };
-        match self.loads.get_mut(number as usize) {
-            Some(old) => *old = load,
-            None => self.loads.push(load),
-        }
-        number
+            space: access.space,
+            from: address,
+            bytes: access.bytes,
+            passed_on: access.space == Space::Lds && written,
+        })
     }
 
     /// Unknown bits of memory, byte by byte.
@@ -238,6 +264,7 @@ impl Values {
                 Space::Lds => {
                     if let Some(place) = self.lds.get_mut(address as usize) {
                         *place = !bits;
+                        self.lds_written[address as usize] = true;
                     }
                 }
                 Space::Scratch if address < self.scratch_size as u64 => {
@@ -305,7 +332,7 @@ impl Values {
                 bits
             };
             // What stays comes from where it came from.
-            let from = if part.iter().any(|bits| *bits != 0) { from } else { state.vector_from[first + i] };
+            let from = if part.iter().any(|bits| *bits != 0) { from } else { state.from(first + i, lane) };
             state.set_vector(first + i, lane, bits, from);
         }
     }

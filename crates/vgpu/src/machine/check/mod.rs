@@ -1,4 +1,5 @@
-//! Checks that take time and are off unless somebody asks for them: values that nobody wrote, and data races in LDS.
+//! Checks that take time and are off unless somebody asks for them: values that nobody wrote, data races in LDS, and barriers that not
+//! all waves come to.
 //!
 //! | module | holds |
 //! |---|---|
@@ -11,10 +12,12 @@
 //! | `twin` | single instructions, run apart |
 //! | `shadow` | which bits of device memory were written, for all workgroups |
 //! | `races` | who accessed which byte of LDS, and what orders accesses |
+//! | `barriers` | which waves come to which barriers |
 //!
-//! Both are observers of dispatches: a dispatch that is not checked does not know of them. The third check, of accesses beyond the
+//! All are observers of dispatches: a dispatch that is not checked does not know of them. One more check, of accesses beyond the
 //! end of LDS, is made where LDS is accessed.
 
+mod barriers;
 pub mod depend;
 mod exchange;
 mod memory;
@@ -30,6 +33,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use gpu_report::{Allocation, Checks, ChecksError};
 
+use self::barriers::Barriers;
 use self::depend::Dependences;
 use self::races::Races;
 use self::shadow::Shadows;
@@ -61,12 +65,12 @@ impl Checker {
 
     pub(super) fn set(&self, checks: Checks) {
         *self.checks.write().unwrap_or_else(PoisonError::into_inner) = checks;
-        self.shadows.switch(checks.uninitialised || self.by_devices.load(Ordering::Relaxed));
+        self.shadows.switch(checks.tracks_values() || self.by_devices.load(Ordering::Relaxed));
     }
 
     /// A device comes whose dispatches run with checks of its own.
     pub(super) fn add(&self, checks: Option<Checks>) {
-        if checks.is_some_and(|checks| checks.uninitialised) {
+        if checks.is_some_and(Checks::tracks_values) {
             self.by_devices.store(true, Ordering::Relaxed);
             self.shadows.switch(true);
         }
@@ -80,13 +84,13 @@ impl Checker {
 impl Instrument for Checker {
     fn begin(&self, launch: &Launch) -> Option<Box<dyn DispatchObserver>> {
         let checks = launch.checks;
-        if !checks.uninitialised {
+        if !checks.tracks_values() {
             // Nobody sees what it writes.
             self.shadows.forget();
         }
         let shadows = Arc::clone(&self.shadows);
         let checked = Checked { checks, shadows, dependences: Arc::default() };
-        (checks.uninitialised || checks.races).then(|| Box::new(checked) as _)
+        (checks.tracks_values() || checks.races || checks.barriers).then(|| Box::new(checked) as _)
     }
 
     fn allocated(&self, allocation: &Allocation) {
@@ -113,10 +117,14 @@ struct Checked {
 impl DispatchObserver for Checked {
     fn group(&self, launch: &Launch, _: [u32; 3], size: [u32; 3]) -> Option<Box<dyn GroupObserver>> {
         let waves = (size.iter().product::<u32>() as usize).div_ceil(launch.lanes);
-        let values = || Values::new(launch, waves, Arc::clone(&self.shadows), Arc::clone(&self.dependences));
-        let values = self.checks.uninitialised.then(values);
+        let values = || {
+            let (shadows, dependences) = (Arc::clone(&self.shadows), Arc::clone(&self.dependences));
+            Values::new(launch, waves, self.checks, shadows, dependences)
+        };
+        let values = self.checks.tracks_values().then(values);
         let races = self.checks.races.then(|| Races::new(launch, waves));
-        Some(Box::new(CheckedGroup { values, races }))
+        let barriers = self.checks.barriers.then(|| Barriers::new(waves));
+        Some(Box::new(CheckedGroup { values, races, barriers }))
     }
 }
 
@@ -124,10 +132,14 @@ impl DispatchObserver for Checked {
 struct CheckedGroup {
     values: Option<Values>,
     races: Option<Races>,
+    barriers: Option<Barriers>,
 }
 
 impl GroupObserver for CheckedGroup {
     fn before(&mut self, step: &Step<'_>, wave: &Wave) -> Verdict {
+        if let Some(barriers) = &mut self.barriers {
+            barriers.step(step)?;
+        }
         if let Some(races) = &mut self.races {
             races.step(step, wave)?;
         }

@@ -13,7 +13,7 @@ use crate::exec::Wave;
 use crate::isa::{Class, Fact, Format, Isa, Op, Operand, Register, Special, Type, scalar};
 use crate::machine::launch::Launch;
 use crate::machine::observe::{Step, Verdict};
-use gpu_report::{FaultKind, Origin, Use};
+use gpu_report::{Checks, FaultKind, Origin, Space, Use};
 use vgpu_exec::{Elsewhere, WaveFault};
 
 /// Registers of a wave, ACC registers included, and slack as in its file.
@@ -22,14 +22,20 @@ const REGISTERS: usize = 512 + 32;
 const INITIAL: u32 = 1 << 31;
 /// Set beside [`INITIAL`] where the register is a scalar one.
 const SCALAR: u32 = 1 << 30;
+/// Set in the number of a lane mask, whose bits come from places of their own.
+const MASK: u32 = 1 << 29;
+/// Set beside the number of a load where the value was not only moved since.
+pub(super) const COMPUTED: u32 = 1 << 28;
+/// More loads of unknown bits than this are not told apart by their addresses in memory.
+const LOADS: usize = 1 << 18;
 
 /// One wave.
 pub(super) struct State {
     pub(super) lanes: usize,
     /// Unknown bits, register by register, lane by lane.
     vector: Vec<u32>,
-    /// Where they come from, per register.
-    pub(super) vector_from: Vec<u32>,
+    /// Where they come from, likewise.
+    vector_from: Vec<u32>,
     /// Whether a register has any.
     touched: Vec<bool>,
     pub(super) scalar: [u32; scalar::COUNT],
@@ -40,27 +46,41 @@ pub(super) struct State {
     pub(super) scratch: Vec<u8>,
 }
 
-/// Where a load found unknown bits.
+/// Where a lane's load found unknown bits.
+#[derive(Clone, Copy)]
 pub(super) struct Load {
+    /// Of the instruction.
     pub(super) address: u64,
     pub(super) wave: u32,
     pub(super) lane: Option<u8>,
-    pub(super) origin: Origin,
+    pub(super) space: Space,
+    /// What it loaded.
+    pub(super) from: u64,
+    pub(super) bytes: u32,
+    /// Whether a wave had written there: what nobody wrote came from elsewhere.
+    pub(super) passed_on: bool,
 }
 
 /// A workgroup.
 pub(super) struct Values {
     pub(super) isa: Isa,
+    pub(super) checks: Checks,
     pub(super) waves: Vec<State>,
     /// Known bits of LDS.
     pub(super) lds: Vec<u8>,
+    /// Which bytes of LDS were written, whatever with.
+    pub(super) lds_written: Vec<bool>,
     pub(super) scratch_size: usize,
     pub(super) shadows: Arc<Shadows>,
     pub(super) dependences: Arc<Dependences>,
     pub(super) last: Option<Arc<Shadow>>,
-    /// Loads of unknown bits, the latest of each instruction; registers name them by number.
-    pub(super) loads: Vec<Load>,
-    pub(super) numbers: HashMap<u64, u32>,
+    /// Loads of unknown bits; registers name them by number.
+    loads: Vec<Load>,
+    /// By instruction, wave, lane, and what was loaded.
+    numbers: HashMap<(u64, u32, Option<u8>, u64), u32>,
+    /// Where the bits of lane masks come from, the latest of each instruction of each wave.
+    masks: Vec<[Option<u32>; 64]>,
+    mask_numbers: HashMap<(u64, usize), u32>,
 }
 
 /// Unknown bits of an operand of one lane, and where the first of them come from.
@@ -72,7 +92,7 @@ impl State {
         let mut state = State {
             lanes,
             vector: vec![u32::MAX; REGISTERS * lanes],
-            vector_from: (0..REGISTERS as u32).map(|register| INITIAL | register).collect(),
+            vector_from: (0..REGISTERS * lanes).map(|at| INITIAL | (at / lanes) as u32).collect(),
             touched: vec![true; REGISTERS],
             scalar: [u32::MAX; scalar::COUNT],
             scalar_from: std::array::from_fn(|slot| INITIAL | SCALAR | slot as u32),
@@ -95,13 +115,25 @@ impl State {
     }
 
     pub(super) fn set_vector(&mut self, register: usize, lane: usize, unknown: u32, from: u32) {
-        if let Some(place) = self.vector.get_mut(register * self.lanes + lane) {
+        let at = register * self.lanes + lane;
+        if let Some(place) = self.vector.get_mut(at) {
             *place = unknown;
             if unknown != 0 {
                 self.touched[register] = true;
-                self.vector_from[register] = from;
+                self.vector_from[at] = from;
             }
         }
+    }
+
+    /// Where a lane's unknown bits of a register come from, or the last ones that it had.
+    pub(super) fn from(&self, register: usize, lane: usize) -> u32 {
+        self.vector_from.get(register * self.lanes + lane).copied().unwrap_or(0)
+    }
+
+    /// The same of the first lane whose bits are unknown.
+    pub(super) fn first_from(&self, register: usize) -> u32 {
+        let lane = (0..self.lanes).find(|lane| self.vector(register, *lane) != 0);
+        self.from(register, lane.unwrap_or(0))
     }
 
     pub(super) fn set_scalar(&mut self, slot: usize, unknown: u32, from: u32) {
@@ -176,27 +208,96 @@ impl Values {
     pub(super) fn new(
         launch: &Launch,
         waves: usize,
+        checks: Checks,
         shadows: Arc<Shadows>,
         dependences: Arc<Dependences>,
     ) -> Values {
         Values {
             isa: launch.isa,
+            checks,
             waves: (0..waves).map(|_| State::new(launch)).collect(),
             lds: vec![0; launch.lds_limit as usize],
+            lds_written: vec![false; launch.lds_limit as usize],
             scratch_size: launch.scratch as usize,
             shadows,
             dependences,
             last: None,
             loads: Vec::new(),
             numbers: HashMap::new(),
+            masks: Vec::new(),
+            mask_numbers: HashMap::new(),
         }
+    }
+
+    /// Remembers a load of unknown bits and returns its number.
+    pub(super) fn note(&mut self, load: Load) -> u32 {
+        // Of very many, the latest of each instruction of each lane.
+        let place = if self.loads.len() < LOADS { load.from } else { u64::MAX };
+        let next = self.loads.len() as u32;
+        let number = *self.numbers.entry((load.address, load.wave, load.lane, place)).or_insert(next);
+        match self.loads.get_mut(number as usize) {
+            Some(old) => *old = load,
+            None => self.loads.push(load),
+        }
+        number
+    }
+
+    /// Remembers where the bits of a lane mask come from that an instruction of a wave makes.
+    pub(super) fn note_mask(&mut self, address: u64, index: usize, sources: [Option<u32>; 64]) -> u32 {
+        let next = self.masks.len() as u32;
+        let number = *self.mask_numbers.entry((address, index)).or_insert(next);
+        match self.masks.get_mut(number as usize) {
+            Some(old) => *old = sources,
+            None => self.masks.push(sources),
+        }
+        MASK | number
+    }
+
+    /// What a number says of a lane.
+    fn resolved(&self, from: u32, lane: Option<usize>) -> u32 {
+        let mut found = from;
+        // A mask may come from what another one chose, and in a loop from itself.
+        for _ in 0..16 {
+            if found & INITIAL != 0 || found & MASK == 0 {
+                break;
+            }
+            let Some(sources) = self.masks.get((found & !(MASK | COMPUTED)) as usize) else { break };
+            let of_lane = lane.and_then(|lane| sources[lane % 64]);
+            found = of_lane.or_else(|| sources.iter().find_map(|source| *source)).unwrap_or(found);
+        }
+        found
+    }
+
+    /// The load that a lane's unknown bits come from, unless they come from a register.
+    fn load_of(&self, from: u32, lane: Option<usize>) -> Option<&Load> {
+        let from = self.resolved(from, lane);
+        if from & INITIAL != 0 { None } else { self.loads.get((from & !COMPUTED) as usize) }
+    }
+
+    /// Whether unknown bits of a lane come from global memory, at once or by way of LDS.
+    pub(super) fn comes_from_memory(&self, from: u32, lane: usize) -> bool {
+        let load = self.load_of(from, Some(lane));
+        load.is_some_and(|load| load.space == Space::Global || load.passed_on)
+    }
+
+    /// Where a load found unknown bits, for reports.
+    fn origin(&self, load: &Load) -> Origin {
+        let allocation = match load.space {
+            Space::Global => self.shadows.find(load.from, &mut None).map(|shadow| shadow.allocation.clone()),
+            _ => None,
+        };
+        Origin::Memory { space: load.space, address: load.from, size: load.bytes.into(), allocation }
     }
 
     /// The fault of an instruction that depends on unknown bits.
     #[cold]
     pub(super) fn fault(&self, used: Use, from: u32, lane: Option<usize>) -> Verdict {
+        if !self.checks.uninitialised && used != Use::Output {
+            return Ok(());
+        }
+        let from = self.resolved(from, lane);
         let (origin, other) = if from & INITIAL != 0 {
-            let number = from & !(INITIAL | SCALAR);
+            let number = from & !(INITIAL | SCALAR | COMPUTED);
             let name = match (from & SCALAR != 0, number) {
                 (false, number @ 256..) => format!("a{}", number - 256),
                 (false, number) => format!("v{number}"),
@@ -208,7 +309,7 @@ impl Values {
             };
             (Origin::Register { name }, None)
         } else {
-            match self.loads.get(from as usize) {
+            match self.load_of(from, lane) {
                 Some(load) => {
                     let other = Elsewhere {
                         what: "the value was loaded here",
@@ -216,7 +317,7 @@ impl Values {
                         wave: load.wave,
                         lane: load.lane,
                     };
-                    (load.origin.clone(), Some(other))
+                    (self.origin(load), Some(other))
                 }
                 None => (Origin::Register { name: "a register".to_owned() }, None),
             }
@@ -251,7 +352,7 @@ impl Values {
         let m0 = usize::from(scalar::M0);
         if step.resolved != step.inst && self.waves[index].scalar[m0] != 0 {
             // It chooses the registers.
-            return self.fault(Use::Address, self.waves[index].scalar_from[m0], None);
+            self.fault(Use::Address, self.waves[index].scalar_from[m0], None)?;
         }
         let state = &mut self.waves[index];
         let is_matrix = inst.op.has(Fact::MFMA) || inst.op.has(Fact::WMMA);
@@ -318,7 +419,7 @@ impl Values {
                         unknown: bits.unknown | high.unknown << 32,
                     };
                 }
-                (bits, state.vector_from.get(from).copied().unwrap_or(0))
+                (bits, state.from(from, lane))
             }
             Operand::Sgpr(slot) => {
                 let slot = usize::from(slot);
@@ -395,7 +496,11 @@ impl Values {
         if scc.is_some() {
             result = Bits::UNKNOWN;
         }
-        let from = scc.unwrap_or(from);
+        let moves = matches!(
+            op,
+            Op::SMovB32 | Op::SMovB64 | Op::SCmovB32 | Op::SCmovB64 | Op::SCselectB32 | Op::SCselectB64
+        );
+        let from = scc.unwrap_or(from) | if moves { 0 } else { COMPUTED };
         let wide =
             signature.dst.bits() == 64 && (signature.dst.elem != crate::isa::Elem::Mask || state.lanes == 64);
         let width = if wide { u64::MAX } else { 0xffff_ffff };

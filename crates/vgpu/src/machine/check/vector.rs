@@ -3,7 +3,7 @@
 use super::exchange::Moved;
 use super::transfer::{Bits, exact};
 use super::twin::Twin;
-use super::values::{Found, Values, lanes, vector};
+use super::values::{COMPUTED, Found, Values, lanes, vector};
 use crate::exec::Wave;
 use crate::isa::{Elem, Fact, Format, Inst, Op, Operand, Type, scalar};
 use crate::machine::Generation;
@@ -63,7 +63,7 @@ impl Values {
             let ty = signature.src[i];
             let mut found = self.source(index, wave, (*operand, ty), lane);
             if let (0, Some(moved)) = (i, moved) {
-                found.0 = moved.lane(lane);
+                found = (moved.lane(lane), moved.from(lane));
             }
             if found.0.unknown != 0 {
                 from = from.or(Some(found.1));
@@ -72,7 +72,18 @@ impl Values {
             parts[i] = part(inst, (i, ty), found.0);
         }
         // Where everything is known, nobody asks.
-        let from = from.unwrap_or(0);
+        let moves = matches!(
+            inst.op,
+            Op::VMovB32
+                | Op::VMovB64
+                | Op::VCndmaskB32
+                | Op::VAccvgprReadB32
+                | Op::VAccvgprWriteB32
+                | Op::VAccvgprMovB32
+                | Op::VPkMovB32
+                | Op::VMovB16
+        );
+        let from = from.unwrap_or(0) | if moves { 0 } else { COMPUTED };
         if parts.iter().all(|part| part.unknown == 0) {
             return Outcome { unknown: 0, kept: None, second: false, from };
         }
@@ -151,34 +162,41 @@ impl Values {
             if op.is_compare_exec()
                 && let Some((lane, outcome)) = results.iter().find(|(_, outcome)| outcome.unknown != 0)
             {
-                return self.fault(Use::ControlFlow, outcome.from, Some(*lane));
+                self.fault(Use::ControlFlow, outcome.from, Some(*lane))?;
             }
             match dst {
                 Operand::Sgpr(slot) => {
-                    self.write_mask(index, slot, results.iter().map(|(l, o)| (*l, o.unknown != 0, o.from)));
+                    let lanes = results.iter().map(|(l, o)| (*l, o.unknown != 0, o.from));
+                    self.write_mask(index, step.address, slot, lanes);
                 }
                 _ => self.write(index, &half, dst, &results),
             }
             if let Operand::Sgpr(slot) = half.sdst {
-                self.write_mask(index, slot, results.iter().map(|(l, o)| (*l, o.second, o.from)));
+                let lanes = results.iter().map(|(l, o)| (*l, o.second, o.from));
+                self.write_mask(index, step.address, slot, lanes);
             }
         }
         Ok(())
     }
 
     /// Writes a lane mask; lanes that are not named are known to be zero.
-    fn write_mask(&mut self, index: usize, slot: u8, results: impl Iterator<Item = (usize, bool, u32)>) {
+    fn write_mask(
+        &mut self,
+        index: usize,
+        address: u64,
+        slot: u8,
+        results: impl Iterator<Item = (usize, bool, u32)>,
+    ) {
         if slot == scalar::EXEC {
             return;
         }
-        let state = &mut self.waves[index];
-        let (mut mask, mut source) = (0u64, 0);
-        for (lane, unknown, from) in results {
-            if unknown {
-                mask |= 1 << lane;
-                source = from;
-            }
+        let (mut mask, mut sources) = (0u64, [None; 64]);
+        for (lane, _, from) in results.filter(|(_, unknown, _)| *unknown) {
+            mask |= 1 << lane;
+            sources[lane] = Some(from);
         }
+        let source = if mask == 0 { 0 } else { self.note_mask(address, index, sources) };
+        let state = &mut self.waves[index];
         state.set_scalar(usize::from(slot), mask as u32, source);
         if state.lanes == 64 {
             state.set_scalar(usize::from(slot) + 1, (mask >> 32) as u32, source);
@@ -218,7 +236,7 @@ impl Values {
                 (None, None) => low,
             };
             // What stays comes from where it came from.
-            let from = if outcome.unknown == 0 { state.vector_from[register] } else { outcome.from };
+            let from = if outcome.unknown == 0 { state.from(register, lane) } else { outcome.from };
             state.set_vector(register, lane, new, from);
             if ty.bits() == 64 {
                 state.set_vector(register + 1, lane, (outcome.unknown >> 32) as u32, outcome.from);
@@ -244,7 +262,7 @@ impl Values {
     fn unknown(&self, index: usize, operand: Operand, lane: usize) -> (u32, u32) {
         let state = &self.waves[index];
         match (vector(operand), operand) {
-            (Some(register), _) => (state.vector(register, lane), state.vector_from[register]),
+            (Some(register), _) => (state.vector(register, lane), state.from(register, lane)),
             (_, Operand::Sgpr(slot)) => {
                 (state.scalar[usize::from(slot)], state.scalar_from[usize::from(slot)])
             }
@@ -291,8 +309,8 @@ impl Values {
 
     fn swap(&mut self, index: usize, exec: u64, a: usize, b: usize) {
         let state = &mut self.waves[index];
-        let (from_a, from_b) = (state.vector_from[a], state.vector_from[b]);
         for lane in lanes(exec) {
+            let (from_a, from_b) = (state.from(a, lane), state.from(b, lane));
             let (of_a, of_b) = (state.vector(a, lane), state.vector(b, lane));
             state.set_vector(a, lane, of_b, from_b);
             state.set_vector(b, lane, of_a, from_a);
