@@ -11,7 +11,10 @@ const LEFT_OUT: &str = "left_out/*";
 
 fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("Cargo sets it"));
-    Builder::new("kernels").exclude(NESTED).targets_for(LEFT_OUT, ["none"]).build_lib_or_exit(out.join("liblaunchers.a"));
+    Builder::new("kernels")
+        .exclude(NESTED)
+        .targets_for(LEFT_OUT, ["none"])
+        .build_lib_or_exit(out.join("liblaunchers.a"));
     let nested = Builder::new("kernels").source(NESTED).offload_compress(true);
     nested.build_lib_or_exit(out.join("libnested.a"));
 }

@@ -17,8 +17,8 @@ use crate::rocm::Release;
 use crate::rocm::headers::{self, Headers};
 use crate::tools::{self, NEXTEST, TARGETS};
 use crate::{
-    PROGRAM, build_kernels, candle, conflicts, dependencies, dropin, engines, miri, package, registry, results,
-    template,
+    PROGRAM, build_kernels, candle, conflicts, dependencies, dropin, engines, miri, package, registry,
+    results, template,
 };
 
 /// The virtual devices that all device tests run on: one of each generation.

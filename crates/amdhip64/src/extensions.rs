@@ -18,11 +18,8 @@ extern "C" fn ferrocm_hip_extensions_1() -> *const ExportedExtensions {
         // Where it fails, the version stays unknown.
         // SAFETY: the place is one to write to; the function needs nothing that would have to be started.
         let _ = unsafe { (table.hipRuntimeGetVersion)(&raw mut version) };
-        let own = Extensions {
-            leave_reports: Some(leave_reports),
-            open_virtual: Some(open_virtual),
-            ..table.ext
-        };
+        let own =
+            Extensions { leave_reports: Some(leave_reports), open_virtual: Some(open_virtual), ..table.ext };
         ExportedExtensions::new(version.unsigned_abs() as usize, &own)
     })
 }

@@ -106,7 +106,8 @@ mod tests {
             (name == EXTENSIONS_SYMBOL).then(|| NonNull::new(given as *const () as *mut c_void)).flatten()
         };
         // SAFETY: the function is as asked, but for what the fields are, and nothing calls those.
-        unsafe { ExportedExtensions::of_library(lookup) }.map_or(Extensions::NONE, ExportedExtensions::extensions)
+        unsafe { ExportedExtensions::of_library(lookup) }
+            .map_or(Extensions::NONE, ExportedExtensions::extensions)
     }
 
     #[test]
@@ -120,7 +121,9 @@ mod tests {
         let fields = size_of::<ExportedExtensions>() / size_of::<usize>();
         for words in [fields, fields + 5] {
             let all = found(words);
-            assert!(all.stream_fault_report.is_some() && all.open_virtual.is_some() && all.host_code.is_none());
+            assert!(
+                all.stream_fault_report.is_some() && all.open_virtual.is_some() && all.host_code.is_none()
+            );
         }
     }
 

@@ -1,7 +1,10 @@
 //! The implementations behind a device: AMD's library, NVIDIA's, or the virtual GPU of this process.
 
 #[cfg(any(test, not(feature = "virtual")))]
-#[cfg_attr(feature = "virtual", allow(dead_code, reason = "only programs without virtual GPUs take a library's"))]
+#[cfg_attr(
+    feature = "virtual",
+    allow(dead_code, reason = "only programs without virtual GPUs take a library's")
+)]
 mod in_library;
 #[cfg(feature = "virtual")]
 mod speed;

@@ -208,7 +208,9 @@ impl Usage {
         let (present, others): (Vec<_>, Vec<_>) = {
             let state = self.lock();
             let users = state.users.iter().filter(|user| !user.is_present() || which(user));
-            users.map(|user| (user.prior(), user.may_fail_readers())).partition(|(user, _)| user.point.is_none())
+            users
+                .map(|user| (user.prior(), user.may_fail_readers()))
+                .partition(|(user, _)| user.point.is_none())
         };
         for (user, fails) in present.into_iter().chain(others) {
             match user.finish()? {

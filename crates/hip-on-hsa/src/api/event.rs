@@ -167,7 +167,9 @@ pub(crate) unsafe extern "C" fn hipEventElapsedTime(
         {
             return Err(INVALID_HANDLE);
         }
-        let (Some(start), Some(stop)) = (recorded(&start)?.0, recorded(&stop)?.0) else { return Err(INVALID_HANDLE) };
+        let (Some(start), Some(stop)) = (recorded(&start)?.0, recorded(&stop)?.0) else {
+            return Err(INVALID_HANDLE);
+        };
         for marker in [&start, &stop] {
             if !marker.is_done(runtime) {
                 return Err(hipError_t::hipErrorNotReady);

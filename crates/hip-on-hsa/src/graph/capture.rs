@@ -199,7 +199,9 @@ pub(crate) fn remove(captures: &mut Vec<Capture>, index: usize) -> Capture {
 
 /// Notes a launch without a result that has failed, for whoever waits for the stream or ends its capture.
 pub(crate) fn note_unseen(stream: &Stream, code: hipError_t, text: String) {
-    if any() && let Some(capture) = lock().iter().find(|capture| capture.holds(stream)) {
+    if any()
+        && let Some(capture) = lock().iter().find(|capture| capture.holds(stream))
+    {
         return capture.unseen.note(code, text);
     }
     stream.unseen.note(code, text);

@@ -112,7 +112,8 @@ mod tests {
     #[test]
     fn the_library_says_which_devices_it_has_made() {
         let devices = opened("vgpu:gfx90a?count=2").unwrap();
-        let found: Vec<_> = devices.devices.iter().map(|(ordinal, uri)| (*ordinal, uri.to_string())).collect();
+        let found: Vec<_> =
+            devices.devices.iter().map(|(ordinal, uri)| (*ordinal, uri.to_string())).collect();
         let uri = "vgpu:gfx90a?cus=4&memory=1GiB";
         assert_eq!(found, [(1, uri.to_owned()), (2, uri.to_owned())]);
         assert_eq!(devices.backend, Backend::Virtual);
