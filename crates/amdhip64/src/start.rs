@@ -82,8 +82,7 @@ pub(crate) fn open_virtual(uri: &str) -> Result<Opened, String> {
     let Choice::Virtual(parameters) = Choice::of(uri)? else {
         return Err(format!("`{uri}` is no virtual GPU"));
     };
-    let config: vgpu::DeviceConfig =
-        parameters.parse().map_err(|error: vgpu::ConfigError| error.to_string())?;
+    let config = config_of(parameters)?;
     let start_here = || {
         Ok(match virtual_table(Visible::all()) {
             Ok(table) => Started { table, is_virtual: true },
@@ -182,11 +181,14 @@ fn amd_with_gpu() -> Result<&'static hsa_sys::Table, String> {
 }
 
 fn start_virtual(parameters: &str) -> Result<Started, String> {
-    let config: vgpu::DeviceConfig =
-        parameters.parse().map_err(|error: vgpu::ConfigError| error.to_string())?;
-    vgpu::attach(&config).map_err(|error| error.to_string())?;
+    vgpu::attach(&config_of(parameters)?).map_err(|error| error.to_string())?;
     let table = virtual_table(Visible::from_env(vgpu::hsa::table()))?;
     Ok(Started { table, is_virtual: true })
+}
+
+fn config_of(parameters: &str) -> Result<vgpu::DeviceConfig, String> {
+    let config = parameters.parse::<vgpu::DeviceConfig>().map_err(|error| error.to_string())?;
+    Ok(config.without_features())
 }
 
 fn virtual_table(visible: Visible) -> Result<&'static Table, String> {

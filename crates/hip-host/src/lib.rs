@@ -31,6 +31,8 @@
 //!
 //! # What differs from HIP linked in
 //! * Texture and surface references are not there.
+//! * On virtual GPUs, a launch that fails and that the host code does not look at (`hipGetLastError`) is an error of whoever waits for its
+//!   stream next: [`hip::Error::HostLaunch`].
 //! * A managed variable is that of the first table that is used. Before that it is ordinary memory with its first value.
 //! * Libraries of HIP before 6.4 get compressed code objects unpacked, as long as they are registered: that of 5.7 cannot read them.
 //! * A program that loads AMD's libraries beside this crate does not have them call these functions, as long as it does not export

@@ -31,8 +31,17 @@ thread_local! {
     static OWN: RefCell<Vec<Weak<Unseen>>> = const { RefCell::new(Vec::new()) };
     /// The text of the failure that a call on this thread has returned last.
     static TEXT: RefCell<String> = const { RefCell::new(String::new()) };
-    /// That call is the thread's last one.
-    static TOLD: Cell<bool> = const { Cell::new(false) };
+    static LAST: Cell<Last> = const { Cell::new(Last::Other) };
+}
+
+/// What the thread's last call was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Last {
+    /// It has returned the failure of a launch, whose text is kept.
+    Told,
+    /// The first of the two that a host stub makes. What the second one, `hipLaunchKernel`, returns, the stub throws away.
+    InStub,
+    Other,
 }
 
 /// A launch that has failed.
@@ -52,7 +61,7 @@ impl Unseen {
     /// Says to the calling thread what it will return.
     fn tell(&self) -> hipError_t {
         let _ = TEXT.try_with(|text| text.borrow_mut().clone_from(&self.text));
-        TOLD.set(true);
+        LAST.set(Last::Told);
         self.code
     }
 }
@@ -152,12 +161,22 @@ pub(crate) fn asked() {
 /// A call begins.
 #[inline]
 pub(crate) fn begin() {
-    TOLD.set(false);
+    LAST.set(Last::Other);
+}
+
+/// A host stub has taken back its launch's configuration, and makes the launch next.
+pub(crate) fn enter_stub() {
+    LAST.set(Last::InStub);
+}
+
+/// Whether a launch that begins is one of a host stub.
+pub(crate) fn is_in_stub() -> bool {
+    LAST.get() == Last::InStub
 }
 
 /// The text of the launch whose failure the thread's last call has returned; none if that was another one.
 pub(crate) fn told() -> Option<String> {
-    if !TOLD.get() {
+    if LAST.get() != Last::Told {
         return None;
     }
     TEXT.try_with(|text| text.borrow().clone()).ok()

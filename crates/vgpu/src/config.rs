@@ -114,6 +114,14 @@ impl DeviceConfig {
         })
     }
 
+    /// The same devices by their shortest name: the features are those of the processor, whether they are stated or not. `gfx90a` is the
+    /// same device with them.
+    #[must_use]
+    pub fn without_features(mut self) -> Self {
+        (self.target.sramecc, self.target.xnack) = Default::default();
+        self
+    }
+
     /// The row of the target table, once everything is checked.
     pub(crate) fn validated(&self) -> Result<&'static Target, ConfigError> {
         let row = Self::row(&self.target)?;
@@ -275,6 +283,8 @@ mod tests {
         ] {
             assert_eq!(text.parse::<DeviceConfig>().unwrap().to_string(), text);
         }
+        let stated: DeviceConfig = "gfx90a:sramecc+:xnack-?cus=1".parse().unwrap();
+        assert_eq!(stated.without_features(), "gfx90a?cus=1".parse().unwrap());
         assert_eq!("".parse::<DeviceConfig>().unwrap(), DeviceConfig::default());
         assert_eq!("?count=3".parse::<DeviceConfig>().unwrap().count, 3);
     }

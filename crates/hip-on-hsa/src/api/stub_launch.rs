@@ -3,7 +3,7 @@
 //! `kernel<<<grid, block>>>(arguments)` becomes a call that notes the configuration, a call of the host stub, and in that
 //! one two more: the configuration is taken back, and the kernel that the stub's address stands for is launched.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -23,6 +23,7 @@ use crate::object::launch::{Grid, axes, check_sizes};
 use crate::object::symbols::{kernel, symbol};
 use crate::queue::arguments::Explicit;
 use crate::runtime::active;
+use crate::unseen;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const INVALID_CONFIGURATION: hipError_t = hipError_t::hipErrorInvalidConfiguration;
@@ -47,8 +48,6 @@ struct Shape {
 
 thread_local! {
     static ANNOUNCED: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
-    /// The thread is in a host stub, between its two calls. What the second one returns, the stub throws away.
-    static IN_STUB: Cell<bool> = const { Cell::new(false) };
 }
 
 fn announce(shape: Shape) -> Result {
@@ -160,7 +159,7 @@ pub(crate) unsafe extern "C" fn __hipPopCallConfiguration(
             *caller::place(shared_bytes)? = shape.shared_bytes;
             *caller::place(stream)? = shape.stream;
         }
-        IN_STUB.set(true);
+        unseen::enter_stub();
         Ok(())
     })
 }
@@ -215,7 +214,7 @@ pub(crate) unsafe extern "C" fn hipLaunchKernel(
     shared_bytes: usize,
     stream: hipStream_t,
 ) -> hipError_t {
-    let in_stub = IN_STUB.take();
+    let in_stub = unseen::is_in_stub();
     let shape = Shape { grid, block, shared_bytes, stream };
     // SAFETY: the caller vouches for the arguments.
     let code = entry(|| unsafe { shape.launch(stub, Explicit::listed(arguments), false) });

@@ -244,6 +244,13 @@ fn a_launch_that_fails_without_a_result_is_an_error_of_whoever_waits_next() {
         assert_ne!(launch(&hip, missing, stream), OK);
         assert_eq!(hip!(hip, hipStreamSynchronize(waits)), OK);
     }
+    // What a program launches itself, some time after another call, is none of a stub's.
+    assert_eq!(hip!(hip, __hipPushCallConfiguration(one(1), one(32), 0, stream)), OK);
+    let (mut grid, mut block, mut shared, mut on) = (one(1), one(0), 0, NULL);
+    assert_eq!(hip!(hip, __hipPopCallConfiguration(&mut grid, &mut block, &mut shared, &mut on)), OK);
+    assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
+    assert_ne!(launch(&hip, missing, stream), OK);
+    assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
     // An empty grid has nothing that could be missing.
     assert_eq!(hip!(hip, __hipPushCallConfiguration(one(0), one(32), 0, stream)), OK);
     let (mut grid, mut block, mut shared, mut on) = (one(1), one(0), 0, NULL);

@@ -24,9 +24,7 @@ pub(crate) fn open(gpu: &VirtualGpu) -> Result<Opened> {
     }
     config.count = gpu.count.unwrap_or(1);
     (config.checks, config.counters) = (gpu.checks, gpu.counters);
-    // The features are those of the processor whether they are stated or not: `gfx90a` is the same device with them.
-    config.target.sramecc = Feature::Any;
-    config.target.xnack = Feature::Any;
+    let config = config.without_features();
     let first = vgpu::attach(&config).map_err(|error| backend.unavailable(error))?;
     let table = hip_on_hsa::table(vgpu::hsa::table()).map_err(|error| backend.unavailable(error))?;
     let count = device_count(table).map_err(|error| backend.unavailable(error))?;
