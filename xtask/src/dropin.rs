@@ -2,13 +2,14 @@
 //! place of AMD's.
 
 use std::collections::HashMap;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use drop_in::DropIn;
 use serde::Deserialize;
-use setup::run;
+use setup::{progress, run};
 
 use crate::{test, tools};
 
@@ -210,6 +211,16 @@ impl Own {
     }
 }
 
+/// Builds HIP and the program `ferrocm` as the tests have them; returns the folder of the library, and the program.
+pub(crate) fn hip_and_program() -> Result<(PathBuf, PathBuf)> {
+    let mut command = build_with_program(false);
+    test::for_test_devices(&mut command);
+    let built = Built::from(false, command)?;
+    let folder = folder_of(false).join(HIP.folder);
+    built.link(&HIP, &folder)?;
+    Ok((folder, built.program.context("cargo made no program ferrocm")?))
+}
+
 /// Builds the virtual GPU's libraries, and those that take the place of AMD's besides.
 pub(crate) fn before_amds(release: bool, own: Own) -> Result<First> {
     let built = Built::new(release)?;
@@ -303,23 +314,11 @@ impl Built {
 
     /// All of them, and the program `ferrocm` with what it measures with.
     fn with_program(release: bool) -> Result<Built> {
-        let mut command = build(release);
-        command.args(["--features", "ferrocm/measure"]);
-        match release {
-            true => command.args(["--package", PROGRAM]),
-            // A test for which Cargo builds the program.
-            false => command.args(["--test", "cli"]),
-        };
-        Self::from(release, command)
+        Self::from(release, build_with_program(release))
     }
 
-    fn from(release: bool, mut command: Command) -> Result<Built> {
-        let messages = command.stderr(Stdio::inherit()).stdout(Stdio::piped()).output();
-        let messages = messages.with_context(|| format!("cannot start {}", run::describe(&command)))?;
-        if !messages.status.success() {
-            bail!("{} failed ({})", run::describe(&command), messages.status);
-        }
-        let messages = String::from_utf8_lossy(&messages.stdout);
+    fn from(release: bool, command: Command) -> Result<Built> {
+        let messages = watched(command)?;
         Ok(Built { release, archives: archives(&messages), program: program(&messages) })
     }
 
@@ -340,6 +339,47 @@ impl Built {
         }
         Ok(folder)
     }
+}
+
+/// Runs Cargo and returns its messages; says meanwhile how far it is, because the virtual GPU's engine takes minutes.
+fn watched(mut command: Command) -> Result<String> {
+    let cargo = command.stderr(Stdio::inherit()).stdout(Stdio::piped()).spawn();
+    let mut cargo = cargo.with_context(|| format!("cannot start {}", run::describe(&command)))?;
+    let heading = "Building the libraries";
+    let spinner = progress::spinner(heading);
+    let mut compiled = 0;
+    let mut messages = String::new();
+    let output = cargo.stdout.take().context("Cargo's messages are piped")?;
+    for line in BufReader::new(output).lines() {
+        let line = line.context("read Cargo's messages")?;
+        if let Some(name) = compiled_crate(&line) {
+            compiled += 1;
+            spinner.set_message(format!("{heading}: {compiled} crates compiled, the last one {name}"));
+        }
+        messages.push_str(&line);
+        messages.push('\n');
+    }
+    let status = cargo.wait().context("wait for Cargo")?;
+    spinner.finish_and_clear();
+    if !status.success() {
+        bail!("{} failed ({status})", run::describe(&command));
+    }
+    Ok(messages)
+}
+
+/// The crate that one of Cargo's messages tells of, if that was compiled now.
+fn compiled_crate(message: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Message {
+        target: Target,
+        fresh: bool,
+    }
+    #[derive(Deserialize)]
+    struct Target {
+        name: String,
+    }
+    let message: Message = serde_json::from_str(message).ok()?;
+    (!message.fresh).then_some(message.target.name)
 }
 
 /// The program that Cargo's messages tell of.
@@ -403,6 +443,18 @@ fn build(release: bool) -> Command {
     command
 }
 
+/// As [`build`], and the program `ferrocm` with what it measures with.
+fn build_with_program(release: bool) -> Command {
+    let mut command = build(release);
+    command.args(["--features", "ferrocm/measure"]);
+    match release {
+        true => command.args(["--package", PROGRAM]),
+        // A test for which Cargo builds the program.
+        false => command.args(["--test", "cli"]),
+    };
+    command
+}
+
 /// Integration tests of all the packages, such as take no time to compile.
 const TESTS: [&str; 2] = ["libraries", "symbols"];
 
@@ -445,6 +497,27 @@ mod tests {
         assert_eq!(program(messages), None);
         let more = r#"{"reason":"compiler-artifact","target":{"name":"ferrocm","kind":["bin"]},"filenames":["/t/ferrocm"],"executable":"/t/ferrocm"}"#;
         assert_eq!(program(&format!("{messages}\n{more}")), Some(PathBuf::from("/t/ferrocm")));
+    }
+
+    #[test]
+    fn progress_counts_what_was_compiled() {
+        let message = |fresh: bool| {
+            let rest = r#""target":{"name":"vgpu","kind":["lib"]},"filenames":[]}"#;
+            format!(r#"{{"reason":"compiler-artifact","fresh":{fresh},{rest}"#)
+        };
+        assert_eq!(compiled_crate(&message(false)).as_deref(), Some("vgpu"));
+        assert_eq!(compiled_crate(&message(true)), None);
+        assert_eq!(compiled_crate(r#"{"reason":"build-finished","success":true}"#), None);
+    }
+
+    #[test]
+    fn cargos_messages_are_read_and_its_failure_is_told() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo one; echo two"]);
+        assert_eq!(watched(command).expect("succeeds"), "one\ntwo\n");
+        let mut command = Command::new("sh");
+        command.args(["-c", "exit 3"]);
+        assert!(watched(command).expect_err("fails").to_string().contains("exit status: 3"));
     }
 
     #[test]

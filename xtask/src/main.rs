@@ -13,6 +13,7 @@ mod doctor;
 mod dropin;
 mod engines;
 mod hip_python;
+mod hipcc;
 mod hipify;
 mod images;
 mod miri;
@@ -87,6 +88,12 @@ enum Task {
     /// have no say. The virtual GPU takes the place of AMD's HSA runtime. The exit code is the program's. docs/vgpu/amd-hip.md says
     /// more.
     Rocm(rocm_run::Options),
+    /// Compiles, links and so makes run host programs with HIP in them, with the HIP library of this checkout, as `ferrocm hipcc` does
+    ///
+    /// Library and program are built first, as the tests have them. docs/hip-on-hsa.md shows how to use it.
+    Hipcc(hipcc::Options),
+    /// Says where the HIP of this checkout is and how to use it, as `ferrocm hipconfig` does
+    Hipconfig(hipcc::Options),
     /// Translates CUDA sources to HIP, line by line, or reports what does not translate
     ///
     /// A single source is written to the standard output; --in-place, --output, --diff, --check and --examine do otherwise. docs/hipify.md
@@ -359,6 +366,8 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
         Task::Dropin(DropinArguments { out, release }) => dropin::dropin(&dropin::Options { out, release }),
         Task::HipPython(options) => hip_python::run(&options),
         Task::Rocm(options) => return rocm_run::run(&options),
+        Task::Hipcc(options) => return hipcc::run("hipcc", &options),
+        Task::Hipconfig(options) => return hipcc::run("hipconfig", &options),
         Task::Patch(options) => patch::patch(&options),
         Task::Package(options) => package::package(&options),
         Task::Release(options) => package::release(&options),

@@ -3,10 +3,12 @@
 //! They have the names, versions and APIs of the crates that they stand in for, so that Cargo's `[patch]` is all that it takes.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use serde::Deserialize;
 use setup::run;
@@ -23,6 +25,7 @@ const STAND_INS: [(&str, &str); 3] = [
 /// The table of the manifest.
 const PATCH: [&str; 2] = ["patch", "crates-io"];
 const MANIFEST: &str = "Cargo.toml";
+const LOCK: &str = "Cargo.lock";
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -37,12 +40,13 @@ pub(crate) struct Options {
 /// What `cargo metadata` says of a program.
 #[derive(Debug, Deserialize)]
 struct Metadata {
-    workspace_root: PathBuf,
     packages: Vec<Package>,
+    resolve: Resolve,
 }
 
 #[derive(Debug, Deserialize)]
 struct Package {
+    id: String,
     name: String,
     version: String,
     /// None for a folder.
@@ -57,54 +61,150 @@ struct Dependency {
     req: String,
 }
 
+/// Which package is used by which.
+#[derive(Debug, Deserialize)]
+struct Resolve {
+    nodes: Vec<Node>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Node {
+    id: String,
+    #[serde(default)]
+    deps: Vec<Edge>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Edge {
+    pkg: String,
+}
+
 pub(crate) fn patch(options: &Options) -> Result<()> {
-    let before = metadata(&options.folder)?;
-    let manifest = before.workspace_root.join(MANIFEST);
-    let text = fs::read_to_string(&manifest).with_context(|| format!("read {}", manifest.display()))?;
-    let names = if options.remove { STAND_INS.map(|(name, _)| name).into() } else { named(&before) };
-    if names.is_empty() {
-        bail!(
-            "nothing in {} depends on {}, with whatever features",
-            before.workspace_root.display(),
-            STAND_INS.map(|(name, _)| name).join(", ")
-        );
-    }
-    let new = if options.remove { without(&text)? } else { with(&text, &names, tools::workspace())? };
-    if new == text {
-        println!("{} stays as it is", manifest.display());
-        return Ok(());
-    }
-    fs::write(&manifest, &new).with_context(|| format!("write {}", manifest.display()))?;
-    if options.remove {
-        println!("{}: the lines are out again", manifest.display());
-        return Ok(());
-    }
-    // A lock file may have another version of the same API, to which a patch does not apply.
-    for name in &names {
-        let mut update = tools::cargo();
-        update.args(["update", "--quiet", "--package", name]).current_dir(&before.workspace_root);
-        run::capture(&mut update).with_context(|| restored(&manifest, &text))?;
-    }
-    let left = unused(&metadata(&options.folder).with_context(|| restored(&manifest, &text))?);
-    if !left.is_empty() {
-        let reason = restored(&manifest, &text);
-        bail!("{}\n{reason}", left.join("\n"));
-    }
-    for name in names {
-        println!("{}: {name} is now that of {}", manifest.display(), tools::workspace().display());
-    }
-    println!(
-        "FERROCM_DEVICE says which GPU the program runs on, FERROCM_TARGETS for which its kernels are compiled: docs/engines.md"
-    );
+    let lines = patch_with(options, tools::workspace())?;
+    lines.iter().for_each(|line| println!("{line}"));
     Ok(())
 }
 
-/// Writes the manifest as it was, and says so.
-fn restored(manifest: &Path, text: &str) -> String {
-    match fs::write(manifest, text) {
-        Ok(()) => format!("{} is as it was", manifest.display()),
-        Err(error) => format!("{} could not be written as it was: {error}", manifest.display()),
+/// Puts the crates of the workspace `stand_ins` in the place of others, or leaves everything as it was. Returns what to tell of it.
+fn patch_with(options: &Options, stand_ins: &Path) -> Result<Vec<String>> {
+    let root = root(&options.folder)?;
+    let before = Before::of(&root)?;
+    patched(options, &root, stand_ins).map_err(|error| anyhow!("{error:#}\n{}", before.restore()))
+}
+
+/// The manifest and the lock file of a program, as they were before anything was run: Cargo itself writes a lock file whenever it is asked
+/// about a program.
+#[derive(Debug)]
+struct Before {
+    /// None if there was no such file.
+    files: [(PathBuf, Option<Vec<u8>>); 2],
+}
+
+impl Before {
+    fn of(root: &Path) -> Result<Self> {
+        let read = |name: &str| {
+            let path = root.join(name);
+            match fs::read(&path) {
+                Ok(bytes) => Ok((path, Some(bytes))),
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok((path, None)),
+                Err(error) => Err(error).with_context(|| format!("read {}", path.display())),
+            }
+        };
+        Ok(Self { files: [read(MANIFEST)?, read(LOCK)?] })
     }
+
+    /// Writes both as they were, and says so.
+    fn restore(&self) -> String {
+        let mut failures = Vec::new();
+        for (path, before) in &self.files {
+            let now = fs::read(path).ok();
+            let result = match before {
+                _ if now == *before => Ok(()),
+                Some(bytes) => fs::write(path, bytes),
+                None => fs::remove_file(path),
+            };
+            if let Err(error) = result {
+                failures.push(format!("{} could not be made as it was: {error}", path.display()));
+            }
+        }
+        match failures.is_empty() {
+            true => format!("nothing is changed: {MANIFEST} and {LOCK} are as they were"),
+            false => failures.join("\n"),
+        }
+    }
+}
+
+/// The folder of the workspace that a package is in. Unlike `cargo metadata`, this writes no lock file.
+fn root(folder: &Path) -> Result<PathBuf> {
+    let mut command = tools::cargo();
+    command.args(["locate-project", "--workspace", "--message-format", "plain"]).current_dir(folder);
+    let manifest = PathBuf::from(run::capture(&mut command)?.trim_end_matches('\n'));
+    manifest.parent().map(Path::to_owned).with_context(|| format!("{} is in no folder", manifest.display()))
+}
+
+/// Changes the manifest and the lock file of the program in `root`.
+fn patched(options: &Options, root: &Path, stand_ins: &Path) -> Result<Vec<String>> {
+    let manifest = root.join(MANIFEST);
+    let text = fs::read_to_string(&manifest).with_context(|| format!("read {}", manifest.display()))?;
+    let write =
+        |new: &str| fs::write(&manifest, new).with_context(|| format!("write {}", manifest.display()));
+    if options.remove {
+        let new = without(&text)?;
+        if new == text {
+            return Ok(vec![format!("{} stays as it is", manifest.display())]);
+        }
+        write(&new)?;
+        return Ok(vec![format!("{}: the lines are out again", manifest.display())]);
+    }
+    let names = named(&metadata(root)?);
+    if names.is_empty() {
+        bail!(
+            "nothing in {} depends on {}, with whatever features",
+            root.display(),
+            STAND_INS.map(|(name, _)| name).join(", ")
+        );
+    }
+    let new = with(&text, &names, stand_ins)?;
+    if new != text {
+        write(&new)?;
+    }
+    update(root, &names, stand_ins)?;
+    let now = metadata(root)?;
+    let mut lines = Vec::new();
+    let mut not_used = Vec::new();
+    for name in &names {
+        let version = version(name, stand_ins)?;
+        let others = elsewhere(&now, name);
+        let told = others.iter().map(|other| match api(&other.version) == api(&version) {
+            true => format!("{other}, and Cargo does not take the version here, {version}, for it"),
+            false => format!("{other}, and the version here is {version}"),
+        });
+        match now.packages.iter().any(|package| package.name == *name && package.source.is_none()) {
+            false => not_used.extend(told),
+            true => {
+                lines.push(format!(
+                    "{}: {name} {version} is now that of {}",
+                    manifest.display(),
+                    stand_ins.display()
+                ));
+                for (other, told) in others.iter().zip(told) {
+                    let is_compiled = match is_compiled(root, other)? {
+                        true => "a build that compiles it, as with all features, calls CUDA there",
+                        false => "no features of this program have it compiled",
+                    };
+                    lines.push(format!("note: {told}: it stays as it is; {is_compiled}"));
+                }
+            }
+        }
+    }
+    if !not_used.is_empty() {
+        bail!("{}", not_used.join("\n"));
+    }
+    lines.push(
+        "FERROCM_DEVICE says which GPU the program runs on, FERROCM_TARGETS for which its kernels are compiled: docs/engines.md"
+            .to_owned(),
+    );
+    Ok(lines)
 }
 
 fn metadata(folder: &Path) -> Result<Metadata> {
@@ -119,25 +219,88 @@ fn named(metadata: &Metadata) -> BTreeSet<&'static str> {
     STAND_INS.map(|(name, _)| name).into_iter().filter(is_there).collect()
 }
 
-/// What still comes from elsewhere: a line for each version of a crate, with those that ask for it.
-fn unused(metadata: &Metadata) -> Vec<String> {
-    let is_elsewhere = |package: &&Package| {
-        package.source.is_some() && STAND_INS.iter().any(|(name, _)| *name == package.name)
-    };
-    let line = |package: &Package| {
-        let mut by = Vec::new();
-        for user in &metadata.packages {
-            let asked = user.dependencies.iter().filter(|dependency| dependency.name == package.name);
-            by.extend(asked.map(|dependency| format!("{} {} ({})", user.name, user.version, dependency.req)));
+/// Has the lock file take the stand-ins: a patch does not apply to another version of the same API that it has. Versions of other APIs stay.
+fn update(root: &Path, names: &BTreeSet<&str>, stand_ins: &Path) -> Result<()> {
+    let lock = root.join(LOCK);
+    let text = fs::read_to_string(&lock).with_context(|| format!("read {}", lock.display()))?;
+    let document: DocumentMut = text.parse().with_context(|| format!("read {}", lock.display()))?;
+    let packages = document.get("package").and_then(Item::as_array_of_tables);
+    for package in packages.into_iter().flatten() {
+        let field = |name: &str| package.get(name).and_then(Item::as_str);
+        let (Some(name), Some(locked), Some(_)) = (field("name"), field("version"), field("source")) else {
+            continue;
+        };
+        if names.contains(name) && api(locked) == api(&version(name, stand_ins)?) {
+            let mut update = tools::cargo();
+            update.args(["update", "--quiet", "--package", &format!("{name}@{locked}")]).current_dir(root);
+            run::capture(&mut update)?;
         }
-        format!(
-            "{} {} has another API than the version here; it is asked for by {}",
-            package.name,
-            package.version,
-            by.join(", ")
-        )
+    }
+    Ok(())
+}
+
+/// What versions with the same API have in common, as Cargo sees it: the numbers up to the first that is not 0.
+fn api(version: &str) -> &str {
+    let end = version.find(|digit| !['0', '.'].contains(&digit)).unwrap_or(0);
+    let rest = &version[end..];
+    &version[..end + rest.find(['.', '-', '+']).unwrap_or(rest.len())]
+}
+
+/// The version of a stand-in.
+fn version(name: &str, stand_ins: &Path) -> Result<String> {
+    let folder = STAND_INS.iter().find(|(stand_in, _)| *stand_in == name).map(|(_, folder)| *folder);
+    let manifest =
+        stand_ins.join(folder.with_context(|| format!("there is no stand-in for {name}"))?).join(MANIFEST);
+    let text = fs::read_to_string(&manifest).with_context(|| format!("read {}", manifest.display()))?;
+    let document: DocumentMut = text.parse().with_context(|| format!("read {}", manifest.display()))?;
+    let version = document.get("package").and_then(|package| package.get("version")).and_then(Item::as_str);
+    version.map(str::to_owned).with_context(|| format!("{} has no version", manifest.display()))
+}
+
+/// A version of a crate that comes from elsewhere than this workspace.
+#[derive(Debug, PartialEq, Eq)]
+struct Other {
+    name: String,
+    version: String,
+    /// The packages that use it, with what they ask for.
+    users: Vec<String>,
+}
+
+impl fmt::Display for Other {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} is what {} asks for", self.name, self.version, self.users.join(", "))
+    }
+}
+
+/// The versions of a crate that still come from elsewhere.
+fn elsewhere(metadata: &Metadata, name: &str) -> Vec<Other> {
+    let others = metadata.packages.iter().filter(|package| package.name == name && package.source.is_some());
+    let other = |package: &Package| {
+        let mut users = Vec::new();
+        for user in &metadata.packages {
+            let mut nodes = metadata.resolve.nodes.iter().filter(|node| node.id == user.id);
+            if !nodes.any(|node| node.deps.iter().any(|edge| edge.pkg == package.id)) {
+                continue;
+            }
+            let asked = user.dependencies.iter().filter(|dependency| dependency.name == name);
+            users.extend(
+                asked.map(|dependency| format!("{} {} ({})", user.name, user.version, dependency.req)),
+            );
+        }
+        // The same requirement may stand there for several platforms.
+        users.dedup();
+        Other { name: package.name.clone(), version: package.version.clone(), users }
     };
-    metadata.packages.iter().filter(is_elsewhere).map(line).collect()
+    others.map(other).collect()
+}
+
+/// Whether a build of the program with all features compiles a version. The lock file also has what no features ask for, such as the
+/// dependencies of an optional one that is named with a question mark.
+fn is_compiled(root: &Path, other: &Other) -> Result<bool> {
+    let mut tree = tools::cargo();
+    tree.args(["tree", "--quiet", "--workspace", "--all-features", "--depth", "0", "--invert"]);
+    tree.arg(format!("{}@{}", other.name, other.version)).current_dir(root);
+    Ok(!run::capture(&mut tree)?.trim().is_empty())
 }
 
 /// The manifest with a line for each of these crates.
@@ -201,6 +364,8 @@ fn path_of(item: &Item) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use tempfile::TempDir;
+
     use super::*;
 
     const MANIFEST_TEXT: &str =
@@ -251,16 +416,198 @@ mod tests {
     fn what_a_program_depends_on_is_read_from_cargo() {
         let read = |text: &str| serde_json::from_str::<Metadata>(text).unwrap();
         let metadata = read(
-            r#"{"workspace_root": "/w", "packages": [
-                {"name": "engine", "version": "1.0.0", "source": null, "dependencies": [{"name": "cudarc", "req": "^0.16"}]},
-                {"name": "cudarc", "version": "0.16.1", "source": "registry+index", "dependencies": []},
-                {"name": "cudaforge", "version": "0.1.6", "source": null}
-            ]}"#,
+            r#"{"packages": [
+                {"id": "e", "name": "engine", "version": "1.0.0", "source": null,
+                 "dependencies": [{"name": "cudarc", "req": "^0.19"}]},
+                {"id": "u", "name": "ug", "version": "0.5.0", "source": null,
+                 "dependencies": [{"name": "cudarc", "req": "^0.17"}, {"name": "cudarc", "req": "^0.17"}]},
+                {"id": "c17", "name": "cudarc", "version": "0.17.8", "source": "registry+index", "dependencies": []},
+                {"id": "c19", "name": "cudarc", "version": "0.19.10", "source": null, "dependencies": []},
+                {"id": "f", "name": "cudaforge", "version": "0.1.6", "source": null}
+            ], "resolve": {"nodes": [
+                {"id": "e", "deps": [{"pkg": "c19"}, {"pkg": "u"}]}, {"id": "u", "deps": [{"pkg": "c17"}]}
+            ]}}"#,
         );
         assert_eq!(named(&metadata), both());
-        let left = unused(&metadata);
-        let expected =
-            "cudarc 0.16.1 has another API than the version here; it is asked for by engine 1.0.0 (^0.16)";
-        assert_eq!(left, [expected]);
+        let others = elsewhere(&metadata, "cudarc");
+        let told: Vec<String> = others.iter().map(ToString::to_string).collect();
+        assert_eq!(told, ["cudarc 0.17.8 is what ug 0.5.0 (^0.17) asks for"]);
+        assert_eq!(elsewhere(&metadata, "cudaforge"), []);
+    }
+
+    #[test]
+    fn an_api_is_what_cargo_takes_for_one() {
+        let apis = ["1.2.3", "0.19.10", "0.0.3", "0.19.0-rc.1", "12.0.0+build", "0.0.0"].map(api);
+        assert_eq!(apis, ["1", "0.19", "0.0.3", "0.19", "12", "0"]);
+    }
+
+    /// A program with a registry of its own, and a workspace with stand-ins, in a temporary folder.
+    struct Trees {
+        folder: TempDir,
+    }
+
+    impl Trees {
+        /// `packages` are those of the registry: name, version, and lines of `[dependencies]` or `[features]`. The program has the lines
+        /// `program` after its name.
+        fn new(packages: &[(&str, &str, &str)], program: &str) -> Self {
+            let trees = Self { folder: tempfile::tempdir().unwrap() };
+            for (name, version, lines) in packages {
+                let folder = format!("registry/{name}-{version}");
+                trees.package(&folder, name, version, lines);
+                trees.write(&format!("{folder}/.cargo-checksum.json"), r#"{"files":{},"package":null}"#);
+            }
+            for (name, folder) in STAND_INS {
+                trees.package(&format!("workspace/{folder}"), name, &stand_in(name), "[workspace]\n");
+            }
+            trees.package("program", "program", "1.0.0", program);
+            let source =
+                "[source.crates-io]\nreplace-with = \"here\"\n[source.here]\ndirectory = \"registry\"\n";
+            trees.write(".cargo/config.toml", source);
+            trees
+        }
+
+        fn package(&self, folder: &str, name: &str, version: &str, lines: &str) {
+            let head = format!("[package]\nname = \"{name}\"\nversion = \"{version}\"\nedition = \"2021\"\n");
+            self.write(&format!("{folder}/{MANIFEST}"), &format!("{head}{lines}"));
+            self.write(&format!("{folder}/src/lib.rs"), "");
+        }
+
+        fn write(&self, path: &str, text: &str) {
+            let path = self.folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+
+        fn program(&self) -> PathBuf {
+            self.folder.path().join("program")
+        }
+
+        /// What the program has of both files.
+        fn files(&self) -> [Option<Vec<u8>>; 2] {
+            [MANIFEST, LOCK].map(|name| fs::read(self.program().join(name)).ok())
+        }
+
+        /// What `cargo xtask patch` tells, or its error.
+        fn patch(&self) -> Result<String, String> {
+            let options = Options { folder: self.program(), remove: false };
+            let stand_ins = self.folder.path().join("workspace");
+            patch_with(&options, &stand_ins)
+                .map(|lines| lines.join("\n"))
+                .map_err(|error| format!("{error:#}"))
+        }
+
+        fn lock(&self) {
+            let mut command = tools::cargo();
+            run::capture(command.arg("generate-lockfile").current_dir(self.program())).unwrap();
+        }
+
+        /// The versions of cudarc in the lock file, and whether they come from the registry.
+        fn locked(&self) -> Vec<(String, bool)> {
+            let text = fs::read_to_string(self.program().join(LOCK)).unwrap();
+            let document: DocumentMut = text.parse().unwrap();
+            let packages = document["package"].as_array_of_tables().unwrap();
+            let cudarc = packages.iter().filter(|package| package["name"].as_str() == Some("cudarc"));
+            let entry = |package: &Table| {
+                (package["version"].as_str().unwrap().to_owned(), package.contains_key("source"))
+            };
+            cudarc.map(entry).collect()
+        }
+    }
+
+    fn stand_in(name: &str) -> String {
+        version(name, tools::workspace()).unwrap()
+    }
+
+    /// As candle has it: a version of its own, and another one that a dependency of it may use.
+    const CANDLE: &str = "[dependencies]\ncudarc = \"0.19\"\nug = { version = \"0.5\", optional = true }\n\
+                          [features]\ncuda = [\"ug?/cuda\"]\nug = [\"dep:ug\"]\n";
+    const UG: &str = "[dependencies]\ncudarc = { version = \"0.17\", optional = true }\n[features]\ncuda = [\"dep:cudarc\"]\n";
+    const ENGINE: [(&str, &str, &str); 5] = [
+        ("cudarc", "0.17.8", ""),
+        ("cudarc", "0.19.4", ""),
+        ("cudarc", "0.19.5", ""),
+        ("candle", "0.10.0", CANDLE),
+        ("ug", "0.5.0", UG),
+    ];
+    const PROGRAM: &str =
+        "[workspace]\n[dependencies]\ncandle = { version = \"0.10\", features = [\"cuda\"] }\n";
+
+    #[test]
+    fn of_two_locked_versions_the_one_with_the_same_api_is_replaced() {
+        let trees = Trees::new(&ENGINE, PROGRAM);
+        trees.lock();
+        let from_registry = |version: &str| (version.to_owned(), true);
+        assert_eq!(trees.locked(), [from_registry("0.17.8"), from_registry("0.19.5")]);
+        let told = trees.patch().unwrap();
+        let ours = (stand_in("cudarc"), false);
+        assert_eq!(trees.locked(), [from_registry("0.17.8"), ours.clone()], "{told}");
+        let note = "note: cudarc 0.17.8 is what ug 0.5.0 (^0.17) asks for, and the version here is";
+        assert!(
+            told.contains(note) && told.contains("no features of this program have it compiled"),
+            "{told}"
+        );
+        // Once more: nothing changes, and the same is told.
+        let files = trees.files();
+        assert_eq!(trees.patch(), Ok(told));
+        assert_eq!(trees.files(), files);
+        // A feature that compiles the other version, too.
+        let both = PROGRAM.replace("\"cuda\"", "\"cuda\", \"ug\"");
+        let trees = Trees::new(&ENGINE, &both);
+        let told = trees.patch().unwrap();
+        assert_eq!(trees.locked(), [from_registry("0.17.8"), ours]);
+        assert!(told.contains("a build that compiles it"), "{told}");
+    }
+
+    #[test]
+    fn what_fails_leaves_manifest_and_lock_file_byte_for_byte() {
+        let old = [("cudarc", "0.17.8", "")];
+        let asks = |version: &str| format!("[workspace]\n[dependencies]\ncudarc = \"{version}\"\n");
+        let none = "[workspace]\n".to_owned();
+        let own = format!("{}[patch.crates-io]\ncudarc = {{ path = \"../mine\" }}\n", asks("0.17"));
+        let broken = "[workspace]\n[dependencies\n".to_owned();
+        let cases = [
+            (asks("0.17"), "cudarc 0.17.8 is what program 1.0.0 (^0.17) asks for"),
+            (asks("0.18"), "failed to select a version"),
+            (none, "depends on cudarc, cudaforge, bindgen_cuda"),
+            (own, "a patch of `cudarc` already"),
+            (broken, "unclosed"),
+        ];
+        for (program, expected) in cases {
+            for has_lock in [false, true] {
+                let trees = Trees::new(&old, &program);
+                trees.package("mine", "cudarc", "0.17.9", "[workspace]\n");
+                if has_lock {
+                    // Not as Cargo would write it.
+                    trees.write(
+                        "program/Cargo.lock",
+                        "# By hand.\nversion = 3\n\n[[package]]\nname = \"program\"\nversion = \"0.9.0\"\n",
+                    );
+                }
+                let before = trees.files();
+                let error = trees.patch().unwrap_err();
+                assert!(error.contains(expected), "{error}");
+                assert_eq!(trees.files(), before, "{program}{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn stand_ins_that_cargo_cannot_use_leave_the_program_as_it_was() {
+        for (dependency, expected) in [
+            (
+                "no-such-crate = \"1\"",
+                "cudarc 0.19.5 is what candle 0.10.0 (^0.19) asks for, and Cargo does not take",
+            ),
+            ("missing = { path = \"/no/such/folder\" }", "/no/such/folder"),
+        ] {
+            let trees = Trees::new(&ENGINE, PROGRAM);
+            trees.lock();
+            let lines = format!("[workspace]\n[dependencies]\n{dependency}\n");
+            trees.package("workspace/crates/cudarc-on-hip", "cudarc", &stand_in("cudarc"), &lines);
+            let before = trees.files();
+            let error = trees.patch().unwrap_err();
+            assert!(error.contains(expected) && error.contains("are as they were"), "{error}");
+            assert_eq!(trees.files(), before);
+        }
     }
 }

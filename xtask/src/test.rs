@@ -1,5 +1,6 @@
 //! `cargo xtask test`: everything that has to hold, in one command.
 
+mod cmake;
 mod libraries;
 mod skips;
 
@@ -301,6 +302,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
         Step::new("unit, integration and compile-fail tests", || {
             nextest(shared, &format!("not {DEVICE_TESTS}"), None)
         }),
+        Step::new("small CMake projects", || cmake::run(shared)),
         Step::new("hip without the virtual GPU", || without_virtual_gpu(shared)),
         Step::new("own crate with the virtual GPU", || {
             template::beside_the_tests().map(|()| Outcome::Passed)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use kernel_build::toolchain::{Finding, Need, Search};
 
 use crate::prefix::Manifest;
-use crate::table::{Align, Table, bytes};
+use crate::table::bytes;
 use crate::{Program, run, toolchain};
 
 /// A line of the table.
@@ -161,20 +161,20 @@ fn size_of(folder: &Path) -> u64 {
     total
 }
 
-/// The longest text that still fits beside the others; longer ones go below the table.
-const LONGEST_CELL: usize = 72;
+/// No line is longer, unless a single word is.
+const WIDTH: usize = 100;
+/// The widest a column before the last one may be; longer texts go on below.
+const WIDEST_CELL: usize = 28;
+/// What a cell below its row begins with.
+const INDENT: &str = "    ";
 
 fn is_short(text: &str) -> bool {
-    text.chars().count() <= LONGEST_CELL && !text.contains('\n')
+    text.chars().count() <= 72 && !text.contains('\n')
 }
 
 fn render(rows: &[Row]) -> String {
-    let mut table = Table::new(&[
-        ("what", Align::Left),
-        ("state", Align::Left),
-        ("version", Align::Left),
-        ("where, or what to do", Align::Left),
-    ]);
+    const HEADER: [&str; 4] = ["what", "state", "version", "where, or what to do"];
+    let mut cells = Vec::new();
     let mut details = String::new();
     for row in rows {
         let state = match (&row.problem, row.required) {
@@ -190,14 +190,77 @@ fn render(rows: &[Row]) -> String {
             }
             Some((problem, remedy)) => {
                 details.push_str(&format!("\n{}:\n", row.name));
-                let parts = problem.lines().flat_map(|line| line.split("; "));
-                details.extend(parts.map(|part| format!("  {part}\n")));
+                for part in problem.lines().flat_map(|line| line.split("; ")) {
+                    for line in wrapped(part, WIDTH - 2) {
+                        details.push_str(&format!("  {line}\n"));
+                    }
+                }
                 format!("{remedy} (details below)")
             }
         };
-        table.row([row.name.clone(), state.to_owned(), row.version.clone(), last]);
+        cells.push([row.name.clone(), state.to_owned(), row.version.clone(), last]);
     }
-    table.render() + &details
+    let width = |column: usize| {
+        let lengths =
+            cells.iter().map(|row| row[column].chars().count()).filter(|length| *length <= WIDEST_CELL);
+        lengths.chain([HEADER[column].len()]).max().unwrap_or(0)
+    };
+    let widths = [width(0), width(1), width(2)];
+    let rule = widths.map(|width| "-".repeat(width));
+    let mut text = String::new();
+    line_of(&mut text, &HEADER.map(str::to_owned), widths);
+    line_of(
+        &mut text,
+        &[&rule[0], &rule[1], &rule[2], &"-".repeat(HEADER[3].len())].map(String::clone),
+        widths,
+    );
+    for row in &cells {
+        line_of(&mut text, row, widths);
+    }
+    text + &details
+}
+
+/// Adds a row: what does not fit into its column has lines of its own below.
+fn line_of(text: &mut String, row: &[String; 4], widths: [usize; 3]) {
+    let mut line = String::new();
+    let mut below = Vec::new();
+    for (cell, width) in row.iter().zip(widths) {
+        let fits = cell.chars().count() <= width;
+        if !fits {
+            below.push(cell);
+        }
+        let shown = if fits { cell.as_str() } else { "" };
+        line.push_str(&format!("{shown:width$}  "));
+    }
+    match row[3].chars().count() <= WIDTH - line.chars().count() {
+        true => line.push_str(&row[3]),
+        false => below.push(&row[3]),
+    }
+    text.push_str(line.trim_end());
+    text.push('\n');
+    for cell in below {
+        for part in wrapped(cell, WIDTH - INDENT.len()) {
+            text.push_str(&format!("{INDENT}{part}\n"));
+        }
+    }
+}
+
+/// A text in lines that are not longer than this, unless a word is.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last().map_or(0, |line| line.chars().count());
+        if line > 0 && line + 1 + word.chars().count() > width {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -225,6 +288,30 @@ mod tests {
     fn places_have_a_line_each_below_the_table() {
         let text = render(&[Row::missing("clang", true, "a: no\nb: no", "ferrocm setup")]);
         assert!(text.contains("  ferrocm setup (details below)\n\nclang:\n  a: no\n  b: no\n"), "{text}");
+    }
+
+    #[test]
+    fn no_line_is_longer_than_a_terminal_unless_a_path_is() {
+        let path = format!("/{}", "folder/".repeat(20));
+        let text = render(&[
+            Row::new("clang", "22.1.8", Some("/usr/bin/clang-22".into())),
+            Row::new("default device", "vgpu:gfx1100, a virtual AMD GPU with many words about itself", None),
+            Row::new("HIP headers", "7.2.4", Some(path.clone().into())),
+            Row::missing(
+                "a library",
+                false,
+                "not found",
+                "install one of ".to_owned() + &"several packages ".repeat(9),
+            ),
+            Row::missing("libclang", false, "a reason with several words ".repeat(9), "ferrocm setup"),
+        ]);
+        let long: Vec<&str> = text.lines().filter(|line| line.chars().count() > WIDTH).collect();
+        assert_eq!(long, [format!("    {path}")], "{text}");
+        assert!(text.contains("\nclang           ok       22.1.8   /usr/bin/clang-22\n"), "{text}");
+        assert!(
+            text.contains("\ndefault device  ok\n    vgpu:gfx1100, a virtual AMD GPU with many words"),
+            "{text}"
+        );
     }
 
     #[test]

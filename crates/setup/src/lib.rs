@@ -3,8 +3,8 @@
 //!
 //! [`install`] looks for a complete toolchain as every build does ([`kernel_build::toolchain`]) and, where there is none, fetches
 //! Debian's packages, checks them and unpacks them into the user's cache. It needs no root and changes nothing else on the
-//! machine. [`doctor::report`] makes a table of every tool and library. Both are also commands of this project's `cargo xtask`;
-//! texts name the [`Program`] that a person has.
+//! machine. [`doctor::report`] makes a table of every tool and library. [`hipcc`] compiles host programs with the toolchain. All are also
+//! commands of this project's `cargo xtask`; texts name the [`Program`] that a person has.
 //!
 //! It is published because the program `ferrocm` needs it. Its API follows that program and may change with every version.
 #![warn(missing_docs)]
@@ -14,6 +14,7 @@
 pub mod progress;
 pub mod debian;
 pub mod doctor;
+pub mod hipcc;
 mod install;
 mod prefix;
 mod program;

@@ -1,9 +1,12 @@
-//! Bars and spinners on a terminal; a line of text elsewhere.
+//! Bars and spinners on a terminal; lines of text with the time that has passed elsewhere. Both go to standard error: standard output is for
+//! results.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Prints a line to standard output. That nobody reads it any more is no reason to stop what it tells of.
 pub(crate) fn say_line(line: fmt::Arguments<'_>) {
@@ -15,11 +18,16 @@ macro_rules! say {
     ($($text:tt)*) => { $crate::progress::say_line(format_args!($($text)*)) };
 }
 
-/// A bar on a terminal; elsewhere the heading alone.
+/// Work that ends sooner is not told of in lines.
+const SHORT: Duration = Duration::from_secs(2);
+/// Between two lines.
+const BETWEEN: Duration = Duration::from_secs(20);
+
+/// A bar on a terminal; elsewhere a line now and then.
 pub fn bar(length: u64, heading: &'static str, numbers: &str) -> ProgressBar {
     if !io::stderr().is_terminal() {
-        say!("{heading} …");
-        return ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::hidden());
+        let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::hidden());
+        return in_lines(bar.with_message(heading));
     }
     let style = ProgressStyle::with_template(&format!("{{msg:12}} {{wide_bar}} {numbers}"));
     let bar = ProgressBar::new(length).with_message(heading);
@@ -29,14 +37,58 @@ pub fn bar(length: u64, heading: &'static str, numbers: &str) -> ProgressBar {
     }
 }
 
-/// A spinner on a terminal; elsewhere the heading alone.
-pub fn spinner(heading: impl Into<std::borrow::Cow<'static, str>>) -> ProgressBar {
-    let heading = heading.into();
+/// A spinner on a terminal; elsewhere a line now and then. Its message may be changed.
+pub fn spinner(heading: impl Into<Cow<'static, str>>) -> ProgressBar {
     if !io::stderr().is_terminal() {
-        say!("{heading} …");
-        return ProgressBar::hidden();
+        return in_lines(ProgressBar::hidden().with_message(heading));
     }
     let spinner = ProgressBar::new_spinner().with_message(heading);
-    spinner.enable_steady_tick(std::time::Duration::from_millis(100));
+    let spinner = match ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
+        Ok(style) => spinner.with_style(style),
+        Err(_) => spinner,
+    };
+    spinner.enable_steady_tick(Duration::from_millis(100));
     spinner
+}
+
+/// Has a thread write lines about a bar that nobody sees, until it is finished or dropped.
+fn in_lines(bar: ProgressBar) -> ProgressBar {
+    let watched = bar.downgrade();
+    std::thread::spawn(move || {
+        let mut wait = SHORT;
+        loop {
+            std::thread::sleep(wait);
+            let Some(bar) = watched.upgrade().filter(|bar| !bar.is_finished()) else { return };
+            let _ = writeln!(io::stderr(), "{}", line(&bar));
+            wait = BETWEEN;
+        }
+    });
+    bar
+}
+
+/// What a bar says: its message, how far it is, for how long it has been there.
+fn line(bar: &ProgressBar) -> String {
+    let part = match bar.length() {
+        Some(length) if length > 0 => format!(" {} %", bar.position().saturating_mul(100) / length),
+        _ => String::new(),
+    };
+    format!("{} …{part} ({})", bar.message(), HumanDuration(bar.elapsed()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_say_what_is_done_and_how_far_it_is() {
+        let bar = ProgressBar::with_draw_target(Some(200), ProgressDrawTarget::hidden())
+            .with_message("Downloading");
+        bar.set_position(50);
+        let bar = bar.with_elapsed(Duration::from_secs(40));
+        assert_eq!(line(&bar), "Downloading … 25 % (40 seconds)");
+        let spinner = ProgressBar::hidden().with_message("Building").with_elapsed(Duration::from_secs(60));
+        assert_eq!(line(&spinner), "Building … (60 seconds)");
+        spinner.set_message("Building: 7 crates");
+        assert!(line(&spinner).starts_with("Building: 7 crates …"));
+    }
 }

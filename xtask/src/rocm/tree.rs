@@ -177,7 +177,8 @@ fn fetch(packages: &Packages, mirrors: &Mirrors, store: &Store) -> Result<(), de
     let resolved = resolve(packages, &packages.suites(mirrors), &apt)?;
     steps.finish_and_clear();
     let total: u64 = resolved.iter().map(|package| package.file.size).sum();
-    println!(
+    // Standard output is the program's that is to run.
+    eprintln!(
         "{}: {} packages, {} to download from {}, the mirror of {}; {} on disk",
         packages.title,
         resolved.len(),
@@ -203,7 +204,7 @@ fn fetch(packages: &Packages, mirrors: &Mirrors, store: &Store) -> Result<(), de
     let manifest = Manifest::new(packages, resolved.iter().map(ManifestPackage::from).collect());
     manifest.write(staging.tree())?;
     let place = store.publish(staging, &packages.place)?;
-    println!("{}: {}", packages.title, place.display());
+    eprintln!("{}: {}", packages.title, place.display());
     Ok(())
 }
 

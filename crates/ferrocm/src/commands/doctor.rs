@@ -3,7 +3,9 @@
 use clap::Args;
 use hip::Device;
 use setup::doctor::{Row, report};
+use setup::hipcc;
 
+use crate::commands::hipcc::Machine;
 use crate::{PROGRAM, output};
 
 const EXAMPLES: &str = "\
@@ -20,10 +22,24 @@ pub(crate) struct Arguments {}
 
 /// Prints the table; an error when something is missing without which nothing can be built.
 pub(crate) fn run(Arguments {}: Arguments) -> anyhow::Result<()> {
-    let report = report(&PROGRAM, [default_device()]);
+    let report = report(&PROGRAM, [default_device(), host_programs()]);
     output::print(&report.render())?;
     report.check()?;
     output::print("\nEverything that is required is here.\n")
+}
+
+/// Whether programs with HIP in them can be compiled, linked and run.
+fn host_programs() -> Row {
+    const NAME: &str = "host programs (hipcc)";
+    let tried = Machine::new(true).map_err(|error| error.to_string()).and_then(|machine| {
+        let hipcc = machine.hipcc().map_err(|error| error.to_string())?;
+        let done = hipcc::try_out(&hipcc)?;
+        Ok((done, hipcc.folder().to_owned()))
+    });
+    match tried {
+        Ok((done, folder)) => Row::new(NAME, done, Some(folder)),
+        Err(problem) => Row::missing(NAME, false, problem, "`HIPCC_VERBOSE=1 ferrocm hipcc` shows commands"),
+    }
 }
 
 /// The device that programs get which name none.

@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod devices;
 pub(crate) mod doctor;
 pub(crate) mod documents;
+pub(crate) mod hipcc;
 pub(crate) mod hipify;
 pub(crate) mod run;
 pub(crate) mod setup;

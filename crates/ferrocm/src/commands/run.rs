@@ -9,15 +9,12 @@ use std::process::Command;
 use anyhow::Context;
 use clap::Args;
 use hip::DeviceUri;
+use setup::hipcc::{HIP_LIBRARY as HIP, LIBRARIES_VARIABLE};
 
-/// Says where the drop-in libraries are, where they are not beside the program.
-const LIBRARIES_VARIABLE: &str = variables::LIBRARIES.name;
 /// What the loader reads.
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 /// Where packages put the libraries, seen from the folder of the program.
 const BESIDE: &str = "../lib/ferrocm";
-/// What every folder of the libraries has.
-const HIP: &str = "libamdhip64.so.7";
 /// The folders whose libraries take the place of AMD's, below that of [`HIP`]: hiprtc, rocBLAS and RCCL.
 const OTHERS: [&str; 3] = ["hiprtc", "rocblas", "rccl"];
 /// The folder below it with the HSA runtime of virtual GPUs, on which AMD's own HIP runs.
@@ -75,9 +72,7 @@ pub(crate) fn run(arguments: &Arguments) -> (u8, anyhow::Error) {
 }
 
 fn command(arguments: &Arguments) -> anyhow::Result<Command> {
-    let given = arguments.libraries.clone().or_else(|| variables::LIBRARIES.path());
-    let program = std::env::current_exe().context("cannot find out where this program is")?;
-    let libraries = libraries(given, &program)?;
+    let libraries = libraries(arguments.libraries.clone().or_else(named), &this_program()?)?;
     let path = library_path(&libraries, arguments.amd_hip, std::env::var_os(LIBRARY_PATH).as_deref())?;
     // clap demands one.
     let (name, rest) = arguments.program.split_first().context("no program is named")?;
@@ -95,6 +90,24 @@ fn command(arguments: &Arguments) -> anyhow::Result<Command> {
 
 /// Names the virtual GPUs of the HSA library.
 const HSA_DEVICE_VARIABLE: &str = variables::HSA_DEVICE.name;
+
+/// The folder that the environment names.
+fn named() -> Option<PathBuf> {
+    variables::LIBRARIES.path()
+}
+
+/// Where this program is.
+pub(crate) fn this_program() -> anyhow::Result<PathBuf> {
+    std::env::current_exe().context("cannot find out where this program is")
+}
+
+/// The folder of the libraries, if there is one; an error if the environment names one that will not do.
+pub(crate) fn own_libraries() -> anyhow::Result<Option<PathBuf>> {
+    match named() {
+        Some(folder) => libraries(Some(folder), Path::new("/")).map(Some),
+        None => Ok(libraries(None, &this_program()?).ok()),
+    }
+}
 
 /// The folder of the libraries: the given one, else the one that packages put beside the program.
 fn libraries(given: Option<PathBuf>, program: &Path) -> anyhow::Result<PathBuf> {

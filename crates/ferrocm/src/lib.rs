@@ -1,0 +1,127 @@
+//! The program `ferrocm`: what people who use the crates need beside them.
+//!
+//! All of it is [`main`], which other programs of this project call, too. The API follows the program and may change with every version.
+#![warn(missing_docs)]
+#![forbid(unsafe_code)]
+
+mod commands;
+mod output;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use setup::Program;
+
+use crate::commands::{bench, devices, doctor, documents, hipcc, hipify, run, setup as set_up};
+
+/// This program, as texts call it.
+const PROGRAM: Program = Program { name: "ferrocm", also_needs: &[] };
+
+/// Status for a malformed command line or device URI.
+const USAGE: u8 = 2;
+
+/// ROCm for Rust, with a virtual GPU included: sets up the device compiler, checks it, lists devices, translates CUDA.
+#[derive(Debug, Parser)]
+#[command(version, arg_required_else_help = true, after_help = HELP)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const HELP: &str = "\
+Examples:
+  ferrocm setup               find the device compiler, or install it
+  ferrocm doctor              see what is here, what is missing and what to do about it
+  ferrocm devices             see which GPUs a program can open, and by which URIs
+  ferrocm run ./saxpy         run a HIP program, on a virtual GPU where there is no other
+  ferrocm hipcc a.hip -o a    compile a HIP program and link it
+  ferrocm hipify --check src  see what of CUDA sources does not translate to HIP
+  ferrocm bench extract LOG   see what a training log says of speed, memory and loss
+  ferrocm bench compare a.json b.json
+                              see which of two training runs is faster, by how much, at what cost
+  ferrocm bench run           measure the GPU, and check each result
+
+Exit status: 0 if all is well, 1 if something failed or is missing, 2 for a malformed command line or device URI.";
+
+// Each has a file in `commands`, with its help.
+#[derive(Debug, Subcommand)]
+enum Command {
+    Setup(set_up::Arguments),
+    Doctor(doctor::Arguments),
+    Devices(devices::Arguments),
+    Run(run::Arguments),
+    // Its options are clang's, and `main` takes them before clap does.
+    Hipcc(hipcc::Arguments),
+    Hipconfig(hipcc::ConfigArguments),
+    Hipify(Box<hipify::Arguments>),
+    Bench(bench::Arguments),
+    Completions(documents::Completions),
+    Man(documents::Man),
+}
+
+/// Does what the command line of this process says. Returns the status to exit with.
+pub fn main() -> ExitCode {
+    // clap would take `--` for itself.
+    let given: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let [name, arguments @ ..] = given.as_slice()
+        && name == "hipcc"
+        && !matches!(arguments, [only] if only == "--help" || only == "-h")
+    {
+        return exit(hipcc::run(arguments));
+    }
+    let result = match Cli::parse().command {
+        Command::Setup(arguments) => set_up::run(arguments),
+        Command::Doctor(arguments) => doctor::run(arguments),
+        Command::Devices(arguments) => devices::run(&arguments),
+        Command::Run(arguments) => {
+            // It returns only if there is no program.
+            let (status, error) = run::run(&arguments);
+            output::tell_error(&error);
+            return ExitCode::from(status);
+        }
+        Command::Hipcc(arguments) => return exit(hipcc::run(&arguments.arguments)),
+        Command::Hipconfig(arguments) => hipcc::config(&arguments),
+        Command::Completions(arguments) => documents::completions(arguments),
+        Command::Man(arguments) => documents::man(&arguments),
+        // Their exit status says what was found.
+        Command::Hipify(arguments) => return hipify::run(&arguments),
+        Command::Bench(arguments) => match bench::run(arguments) {
+            Ok(status) => return status,
+            Err(error) => Err(error),
+        },
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::tell_error(&error);
+            match error.downcast_ref::<hip::Error>() {
+                Some(hip::Error::Uri(_) | hip::Error::Environment { .. }) => ExitCode::from(USAGE),
+                _ => ExitCode::FAILURE,
+            }
+        }
+    }
+}
+
+/// The status that was found out, or that of a failure.
+fn exit(result: anyhow::Result<u8>) -> ExitCode {
+    match result {
+        Ok(status) => ExitCode::from(status),
+        Err(error) => {
+            output::tell_error(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,213 @@
+//! A folder laid out like ROCm's, as build systems look for it: hipcc, headers, the HIP library, CMake's packages.
+//!
+//! What it has are links to the toolchain and the library, and scripts that call this program. Its name is a hash of all that, so that it is
+//! never changed once it is there.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use kernel_build::toolchain::Toolchain;
+use sha2::{Digest, Sha256};
+
+use super::{BUNDLER, Error, HIP_LIBRARY, LIBRARIES_VARIABLE, Parts, io_error};
+use crate::debian::package::hex;
+
+/// The packages of CMake, below `lib/cmake`. `@VERSION@` stands for that of HIP.
+const PACKAGES: [(&str, &str); 4] = [
+    ("hip/hip-config.cmake", include_str!("cmake/hip-config.cmake")),
+    ("hip/hip-config-version.cmake", include_str!("cmake/version.cmake")),
+    ("hip-lang/hip-lang-config.cmake", include_str!("cmake/hip-lang-config.cmake")),
+    ("hip-lang/hip-lang-config-version.cmake", include_str!("cmake/version.cmake")),
+];
+/// Programs that ask for the targets of this machine: CMake the first, clang the others, for `--offload-arch=native`.
+const ENUMERATORS: [&str; 3] = ["bin/rocm_agent_enumerator", "llvm/bin/amdgpu-arch", "llvm/bin/offload-arch"];
+/// Where the compiler is.
+pub(super) const COMPILERS: &str = "llvm/bin";
+
+/// Something in the folder.
+#[derive(Debug, PartialEq, Eq)]
+enum Item {
+    /// A link to this place.
+    Link(PathBuf),
+    /// A file with this text.
+    Text(String),
+    /// A program, which `sh` runs.
+    Script(Vec<u8>),
+}
+
+/// Makes the folder below `cache`, or finds it there.
+pub(super) fn make(cache: &Path, parts: &Parts<'_>) -> Result<PathBuf, Error> {
+    let items = items(parts);
+    let folder = cache.join("hip");
+    let place = folder.join(id(&items));
+    if place.is_dir() {
+        return Ok(place);
+    }
+    fs::create_dir_all(&folder).map_err(io_error("create", &folder))?;
+    let staging = tempfile::Builder::new().prefix(".staging-").tempdir_in(&folder);
+    let staging = staging.map_err(io_error("create a folder in", &folder))?;
+    let tree = staging.path().join("tree");
+    for (name, item) in &items {
+        let path = tree.join(name);
+        let above = path.parent().unwrap_or(&tree);
+        fs::create_dir_all(above).map_err(io_error("create", above))?;
+        let made = match item {
+            Item::Link(to) => symlink(to, &path),
+            Item::Text(text) => fs::write(&path, text),
+            Item::Script(text) => fs::write(&path, text)
+                .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(0o755))),
+        };
+        made.map_err(io_error("write", &path))?;
+    }
+    match fs::rename(&tree, &place) {
+        // Another run may have made the same meanwhile.
+        Err(_) if place.is_dir() => Ok(place),
+        Err(source) => Err(io_error("make", &place)(source)),
+        Ok(()) => Ok(place),
+    }
+}
+
+/// What the folder has, by path, sorted.
+fn items(parts: &Parts<'_>) -> Vec<(String, Item)> {
+    let Parts { toolchain, library, program, .. } = *parts;
+    let mut items = Vec::new();
+    let mut add = |name: &str, item: Item| items.push((name.to_owned(), item));
+    add("amdgcn/bitcode", Item::Link(toolchain.device_libs.clone()));
+    for (name, to) in headers(toolchain) {
+        add(&name, Item::Link(to));
+    }
+    let version = toolchain.hip_version;
+    let (major, minor, patch) = (version.major, version.minor, version.patch);
+    // In clang's format.
+    let text = format!("HIP_VERSION_MAJOR={major}\nHIP_VERSION_MINOR={minor}\nHIP_VERSION_PATCH={patch}\n");
+    add("share/hip/version", Item::Text(text));
+    for (name, text) in PACKAGES {
+        add(&format!("lib/cmake/{name}"), Item::Text(text.replace("@VERSION@", &version.to_string())));
+    }
+    if let Some(library) = library {
+        add(&format!("lib/{HIP_LIBRARY}"), Item::Link(library.to_owned()));
+        add("lib/libamdhip64.so", Item::Link(HIP_LIBRARY.into()));
+    }
+    let mut call = |name: &str, arguments: &str| {
+        add(name, Item::Script(script(program, library.and_then(Path::parent), arguments)));
+    };
+    call("bin/hipcc", "hipcc");
+    call("bin/hipconfig", "hipconfig");
+    for name in ENUMERATORS {
+        call(name, "hipconfig --targets");
+    }
+    for name in ["clang++", "amdclang++"] {
+        call(&format!("{COMPILERS}/{name}"), "hipcc --as-clang++");
+    }
+    for name in ["clang", "amdclang"] {
+        call(&format!("{COMPILERS}/{name}"), "hipcc --as-clang");
+    }
+    if !super::has_own_bundler(toolchain) {
+        call(&format!("{COMPILERS}/{BUNDLER}"), &format!("hipcc --as-{BUNDLER}"));
+    }
+    items.sort_by(|a, b| a.0.cmp(&b.0));
+    items
+}
+
+/// Where headers are linked from: all of a ROCm's; of a folder that also has the C library's, HIP's own.
+fn headers(toolchain: &Toolchain) -> Vec<(String, PathBuf)> {
+    let include = toolchain.hip_path.join("include");
+    match include.join("stdio.h").is_file() {
+        false => vec![("include".to_owned(), include)],
+        true => {
+            let own = ["hip", "hsa"].map(|name| (format!("include/{name}"), include.join(name)));
+            own.into_iter().filter(|(_, path)| path.is_dir()).collect()
+        }
+    }
+}
+
+/// A program that calls this one.
+fn script(program: &Path, libraries: Option<&Path>, arguments: &str) -> Vec<u8> {
+    let mut text = b"#!/bin/sh\n".to_vec();
+    if let Some(libraries) = libraries {
+        // What a person says holds.
+        text.extend(format!("[ -n \"${LIBRARIES_VARIABLE}\" ] || {LIBRARIES_VARIABLE}=").bytes());
+        text.extend(quoted(libraries.as_os_str()));
+        text.extend(format!("\nexport {LIBRARIES_VARIABLE}\n").bytes());
+    }
+    text.extend(b"exec ");
+    text.extend(quoted(program.as_os_str()));
+    text.extend(format!(" {arguments} \"$@\"\n").bytes());
+    text
+}
+
+/// A word of `sh`, whatever is in it.
+fn quoted(word: &OsStr) -> Vec<u8> {
+    let mut text = vec![b'\''];
+    for byte in word.as_bytes() {
+        match byte {
+            b'\'' => text.extend(b"'\\''"),
+            _ => text.push(*byte),
+        }
+    }
+    text.push(b'\'');
+    text
+}
+
+/// A name for the folder that tells what is in it.
+fn id(items: &[(String, Item)]) -> String {
+    let mut hash = Sha256::new();
+    for (name, item) in items {
+        let (kind, bytes) = match item {
+            Item::Link(to) => (b'l', to.as_os_str().as_bytes()),
+            Item::Text(text) => (b't', text.as_bytes()),
+            Item::Script(text) => (b's', text.as_slice()),
+        };
+        for part in [name.as_bytes(), &[kind], bytes] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+    }
+    hex(&hash.finalize())[..16].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+    use crate::hipcc::fixtures;
+
+    #[test]
+    fn a_folder_like_rocms_is_made_once() {
+        let cache = tempfile::tempdir().expect("folder");
+        let toolchain = fixtures::toolchain();
+        let program = cache.path().join("it's a program");
+        fs::write(&program, "#!/bin/sh\nprintf '%s|' \"$FERROCM_LIBRARIES\" \"$@\"\n").expect("write");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("mode");
+        let library = Path::new("/some where/lib/libamdhip64.so.7");
+        let parts = Parts { toolchain: &toolchain, library: Some(library), program: &program, targets: &[] };
+        let place = make(cache.path(), &parts).expect("made");
+        assert_eq!(make(cache.path(), &parts).expect("found"), place);
+        assert_eq!(fs::read_link(place.join("lib/libamdhip64.so.7")).expect("a link"), library);
+        assert_eq!(
+            fs::read_link(place.join("lib/libamdhip64.so")).expect("a link"),
+            Path::new("libamdhip64.so.7")
+        );
+        for (name, arguments) in [
+            ("bin/hipcc", "hipcc|"),
+            ("bin/rocm_agent_enumerator", "hipconfig|--targets|"),
+            ("llvm/bin/clang++", "hipcc|--as-clang++|"),
+            ("llvm/bin/clang-offload-bundler", "hipcc|--as-clang-offload-bundler|"),
+        ] {
+            let mut command = Command::new(place.join(name));
+            let told = command.arg("a b").env_remove(LIBRARIES_VARIABLE).output().expect("starts").stdout;
+            assert_eq!(String::from_utf8(told).expect("UTF-8"), format!("/some where/lib|{arguments}a b|"));
+            let told = command.env(LIBRARIES_VARIABLE, "/mine").output().expect("starts").stdout;
+            assert_eq!(String::from_utf8(told).expect("UTF-8"), format!("/mine|{arguments}a b|"));
+        }
+        let config = fs::read_to_string(place.join("lib/cmake/hip/hip-config-version.cmake")).expect("text");
+        assert!(config.contains("\"7.2.4\"") && !config.contains('@'), "{config}");
+        let without = Parts { library: None, ..parts };
+        let other = make(cache.path(), &without).expect("made");
+        assert!(other != place && !other.join("lib/libamdhip64.so").exists());
+    }
+}
