@@ -232,8 +232,11 @@ struct Pair {
     other: usize,
 }
 
+/// Does an operation, by its name, on one stream of a pair, whose other one is held.
+type Check = fn(&Hip, &str, Pair, Places, Operation, Hold);
+
 /// Does each operation on a stream while the other one of the pair is busy.
-fn each(pair: &dyn Fn(&Hip) -> Pair, check: &dyn Fn(&Hip, &str, Pair, Places, Operation, Hold)) {
+fn each(pair: fn(&Hip) -> Pair, check: Check) {
     let hip = start();
     let module = hip.load(5);
     let work = hip.function(module, "work");
@@ -287,39 +290,37 @@ fn goes_on(hip: &Hip, name: &str, streams: Pair, places: Places, operation: Oper
 
 #[test]
 fn everything_on_a_blocking_stream_waits_for_the_null_stream() {
-    each(&|hip| Pair { busy: 0, other: hip.stream(0) as usize }, &waits);
+    each(|hip| Pair { busy: 0, other: hip.stream(0) as usize }, waits);
 }
 
 #[test]
 fn everything_on_a_threads_own_stream_waits_for_the_null_stream() {
-    each(&|_| Pair { busy: 0, other: PER_THREAD }, &waits);
+    each(|_| Pair { busy: 0, other: PER_THREAD }, waits);
 }
 
 #[test]
 fn everything_on_the_null_stream_waits_for_blocking_streams() {
-    each(&|hip| Pair { busy: hip.stream(0) as usize, other: 0 }, &waits);
+    each(|hip| Pair { busy: hip.stream(0) as usize, other: 0 }, waits);
 }
 
 #[test]
 fn everything_on_the_null_stream_waits_for_threads_own_streams() {
-    each(&|_| Pair { busy: PER_THREAD, other: 0 }, &waits);
+    each(|_| Pair { busy: PER_THREAD, other: 0 }, waits);
 }
 
 #[test]
 fn nothing_on_a_non_blocking_stream_waits_for_the_null_stream() {
-    let free = hip_sys::hipStreamNonBlocking;
-    each(&|hip| Pair { busy: 0, other: hip.stream(free) as usize }, &goes_on);
+    each(|hip| Pair { busy: 0, other: hip.stream(hip_sys::hipStreamNonBlocking) as usize }, goes_on);
 }
 
 #[test]
 fn nothing_on_the_null_stream_waits_for_a_non_blocking_stream() {
-    let free = hip_sys::hipStreamNonBlocking;
-    each(&|hip| Pair { busy: hip.stream(free) as usize, other: 0 }, &goes_on);
+    each(|hip| Pair { busy: hip.stream(hip_sys::hipStreamNonBlocking) as usize, other: 0 }, goes_on);
 }
 
 #[test]
 fn nothing_on_a_blocking_stream_waits_for_another_one() {
-    each(&|hip| Pair { busy: hip.stream(0) as usize, other: hip.stream(0) as usize }, &goes_on);
+    each(|hip| Pair { busy: hip.stream(0) as usize, other: hip.stream(0) as usize }, goes_on);
 }
 
 #[test]
