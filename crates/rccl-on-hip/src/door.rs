@@ -93,7 +93,7 @@ pub(crate) fn enter(wanted: Wanted<'_>, deadline: Deadline, gives_up: &dyn Fn() 
         } else {
             match UnixListener::bind_addr(&address) {
                 Ok(listener) => {
-                    let made = Door::new(listener, wanted);
+                    let made = Door::host(listener, wanted);
                     return made.map_err(system("cannot make memory for several ranks"));
                 }
                 // Another rank is about to listen, or has so many guests that it has not come to this one.
@@ -146,7 +146,7 @@ fn ask(
 }
 
 impl Door {
-    fn new(listener: UnixListener, wanted: Wanted<'_>) -> io::Result<Entry> {
+    fn host(listener: UnixListener, wanted: Wanted<'_>) -> io::Result<Entry> {
         listener.set_nonblocking(true)?;
         let given = make(wanted.head, wanted.bytes)?;
         // Who gets a message of this process gets the same open file, with its locks. So the rank locks another one.
@@ -369,7 +369,7 @@ fn receive(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
         let mut head = libc::CMSG_FIRSTHDR(&raw const message);
         while let Some(found) = head.as_ref() {
             if (found.cmsg_level, found.cmsg_type) == (libc::SOL_SOCKET, libc::SCM_RIGHTS) {
-                let bytes = (found.cmsg_len as usize).saturating_sub(libc::CMSG_LEN(0) as usize);
+                let bytes = found.cmsg_len.saturating_sub(libc::CMSG_LEN(0) as usize);
                 let list = libc::CMSG_DATA(head).cast::<c_int>();
                 let descriptors = (0..bytes / size_of::<c_int>()).map(|at| list.add(at).read_unaligned());
                 given.extend(descriptors.map(|descriptor| OwnedFd::from_raw_fd(descriptor)));
