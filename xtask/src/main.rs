@@ -253,6 +253,10 @@ struct TestArguments {
     /// versions of Mesa are fetched into the target folder
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks", "mpi"])]
     vulkan: bool,
+    /// Run only pyopencl's own tests on AMD's OpenCL over virtual GPUs. Both are fetched into the target folder, with AMD's libraries, which is
+    /// 0.9 GB to download
+    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks", "mpi", "vulkan"])]
+    opencl: bool,
     /// Run only the tests of what makes packages, xtask/package, which is a workspace of its own. `cargo xtask package --check` tests packages
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks", "mpi"])]
     packages: bool,
@@ -330,6 +334,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             mpi,
             devices,
             vulkan,
+            opencl,
             packages,
             only,
             ..
@@ -345,6 +350,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             mpi,
             devices,
             vulkan,
+            opencl,
             packages,
             only,
             rocm: sysroot::releases(&rocm)?,

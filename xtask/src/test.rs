@@ -2,6 +2,7 @@
 
 mod cmake;
 mod libraries;
+mod opencl;
 
 use std::cell::{Cell, OnceCell};
 use std::path::{Path, PathBuf};
@@ -86,6 +87,8 @@ pub(crate) struct Options {
     pub(crate) devices: bool,
     /// Run the tests of memory that Vulkan and HIP share, and nothing else.
     pub(crate) vulkan: bool,
+    /// Run pyopencl's tests on AMD's OpenCL over virtual GPUs, and nothing else.
+    pub(crate) opencl: bool,
     /// Test the program that makes packages, and nothing else.
     pub(crate) packages: bool,
     /// Of the steps, run only those with this in their names.
@@ -197,6 +200,9 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     if options.vulkan {
         return libraries::vulkan_steps(shared);
     }
+    if options.opencl {
+        return opencl::steps();
+    }
     if options.packages {
         let steps = ["format of xtask/package", "lints of xtask/package", "tests of xtask/package"]
             .into_iter()
@@ -273,6 +279,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
     steps.push(Step::new("memory shared with Vulkan", || {
         Ok(Outcome::Skipped("only with --vulkan".to_owned()))
     }));
+    steps.push(Step::new("AMD's OpenCL", || Ok(Outcome::Skipped("only with --opencl".to_owned()))));
     steps.push(Step::new("packages", || Ok(Outcome::Skipped("only with --packages".to_owned()))));
     steps.push(Step::new("tests under Miri", || Ok(Outcome::Skipped("only with --miri".to_owned()))));
     steps.push(Step::new("candle's kernels", || Ok(Outcome::Skipped("only with --candle".to_owned()))));
