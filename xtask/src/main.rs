@@ -264,6 +264,10 @@ struct TestArguments {
     /// Run only the tests that are judged by debuggers, GnuPG and nvcc, and fail where one of these is not installed
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks", "mpi"])]
     judges: bool,
+    /// Run only pyopencl's own tests on AMD's OpenCL over virtual GPUs. Both are fetched into the target folder, with AMD's libraries, which is
+    /// 0.9 GB to download
+    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks", "mpi", "vulkan"])]
+    opencl: bool,
     /// Run only the tests of what makes packages, xtask/package, which is a workspace of its own. `cargo xtask package --check` tests packages
     #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks", "mpi"])]
     packages: bool,
@@ -342,6 +346,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             devices,
             vulkan,
             judges,
+            opencl,
             packages,
             only,
             ..
@@ -358,6 +363,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
             devices,
             vulkan,
             judges,
+            opencl,
             packages,
             only,
             rocm: sysroot::releases(&rocm)?,

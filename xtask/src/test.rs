@@ -2,6 +2,7 @@
 
 mod cmake;
 mod libraries;
+mod opencl;
 mod skips;
 
 use std::cell::{Cell, OnceCell};
@@ -98,6 +99,8 @@ pub(crate) struct Options {
     pub(crate) vulkan: bool,
     /// Run the tests that are judged by debuggers, GnuPG and nvcc, none of which may be missing, and nothing else.
     pub(crate) judges: bool,
+    /// Run pyopencl's tests on AMD's OpenCL over virtual GPUs, and nothing else.
+    pub(crate) opencl: bool,
     /// Test the program that makes packages, and nothing else.
     pub(crate) packages: bool,
     /// Of the steps, run only those with this in their names.
@@ -249,6 +252,9 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
             execute(command)
         })];
     }
+    if options.opencl {
+        return opencl::steps();
+    }
     if options.packages {
         let steps = ["format of xtask/package", "lints of xtask/package", "tests of xtask/package"]
             .into_iter()
@@ -341,6 +347,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
         Ok(Outcome::Skipped("only with --vulkan".to_owned()))
     }));
     steps.push(Step::new("tests by other judges", || Ok(Outcome::Skipped("only with --judges".to_owned()))));
+    steps.push(Step::new("AMD's OpenCL", || Ok(Outcome::Skipped("only with --opencl".to_owned()))));
     steps.push(Step::new("packages", || Ok(Outcome::Skipped("only with --packages".to_owned()))));
     steps.push(Step::new("tests under Miri", || Ok(Outcome::Skipped("only with --miri".to_owned()))));
     steps.push(Step::new("candle's kernels", || Ok(Outcome::Skipped("only with --candle".to_owned()))));

@@ -163,6 +163,27 @@ static ADDITIONS: &[Addition] = &[
     },
     Addition {
         release: "7.2",
+        name: "opencl",
+        holds: "AMD's OpenCL, clinfo, and pyopencl with Python",
+        size: 250_000_000,
+        packages: &[
+            ("clinfo", "3.0.25.02.14-1", "f6d340110fd4bdfc0b0135f29fef5c739a091de4e25635c5ac4c0e9c3003f0b6"),
+            (
+                "python3-pyopencl",
+                "2025.1-2+b2",
+                "67a776849e5d7143b086bdcb3521dd62853238468f829ae6e059387e5e80f39a",
+            ),
+            ("python3-pytest", "9.1.1-1", "878b10659954dd1903142ecf9587c6b2c8fa5b3569becf313460d297fc9c47cc"),
+            (
+                "rocm-opencl-icd",
+                "7.2.4-1~exp2",
+                "2832885e6c857e332910ce5a0a18860b18f5a315d0d782fc415b4593eb2b4e33",
+            ),
+        ],
+        alone: &[],
+    },
+    Addition {
+        release: "7.2",
         name: "rccl",
         holds: "the tests of RCCL",
         size: 4_000_000,

@@ -51,6 +51,8 @@ fn programs(names: &[String]) -> String {
     }
 }
 
+/// Where OpenCL's loader looks for implementations.
+const VENDORS: &str = "etc/OpenCL/vendors";
 /// Tells the preloaded library how programs run here.
 const RUN_VARIABLE: &str = "FERROCM_ROCM_RUN";
 
@@ -171,15 +173,12 @@ impl Place {
                 let mut words = words.into_iter();
                 let interpreter = words.next().unwrap_or_default();
                 let name = Path::new(&interpreter).file_name().unwrap_or_default();
-                let folders = self.trees().map(|tree| (tree, tree.join("usr/bin").join(name)));
-                let (tree, path) = folders.into_iter().find(|(_, path)| path.is_file()).ok_or_else(|| {
-                    Error::NoInterpreter { path: program.to_owned(), interpreter: interpreter.clone() }
+                let mut paths = self.trees().map(|tree| tree.join("usr/bin").join(name));
+                let path = paths.find(|path| path.is_file()).ok_or_else(|| Error::NoInterpreter {
+                    path: program.to_owned(),
+                    interpreter: interpreter.clone(),
                 })?;
                 let mut command = self.loaded(&path);
-                if name.as_encoded_bytes().starts_with(b"python") {
-                    // It looks for its library beside its program, which here is the loader.
-                    command.env("PYTHONHOME", tree.join("usr"));
-                }
                 command.args(words).arg(program);
                 Ok(command)
             }
@@ -215,6 +214,15 @@ impl Place {
         let run = [&[trees.as_os_str(), loader.as_os_str()][..], &options].concat();
         command.env(RUN_VARIABLE, run.join(OsStr::new("\n")));
         sysroot::forget_the_machine(&mut command);
+        if let Some(tree) = self.trees().find(|tree| program.starts_with(tree))
+            && program.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"python"))
+        {
+            // It looks for its library beside its program, which here is the loader.
+            command.env("PYTHONHOME", tree.join("usr"));
+        }
+        if let Some(vendors) = self.trees().map(|tree| tree.join(VENDORS)).find(|folder| folder.is_dir()) {
+            command.env("OCL_ICD_VENDORS", vendors);
+        }
         // rocm-smi asks no loader for its library.
         command.env("ROCM_SMI_LIB_PATH", self.first.driver.with_file_name("librocm_smi64.so.7"));
         // A kernel from the cache in the user's folder was not compiled by this release.
@@ -294,7 +302,15 @@ mod tests {
                 .contains("ld-linux-x86-64.so.2 --inhibit-cache --preload /first/driver.so:/first/more.so "),
             "{command}"
         );
-        let script = text(&place.command(&beside.join("usr/bin/tool")).expect("runs"));
+        fs::create_dir_all(beside.join(VENDORS)).expect("folder");
+        let command = place.command(&beside.join("usr/bin/tool")).expect("runs");
+        let script = text(&command);
+        let variable = |name: &str| {
+            let found = command.get_envs().find(|(key, _)| *key == name);
+            found.and_then(|(_, value)| value).map(PathBuf::from)
+        };
+        assert_eq!(variable("PYTHONHOME"), Some(root.join("usr")));
+        assert_eq!(variable("OCL_ICD_VENDORS"), Some(beside.join(VENDORS)));
         assert!(
             script.ends_with(&format!("{root_text}/usr/bin/python3 {beside_text}/usr/bin/tool")),
             "{script}"

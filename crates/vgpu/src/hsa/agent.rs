@@ -229,7 +229,7 @@ unsafe fn gpu_info(device: &Device, attribute: hsa_agent_info_t, value: *mut c_v
             I::HSA_AGENT_INFO_CACHE_SIZE => write(value.cast(), [16u32 << 10, 4 << 20, 0, 0]),
             I::HSA_AGENT_INFO_ISA => write(value.cast(), isa_handle(target)),
             I::HSA_AGENT_INFO_EXTENSIONS => {
-                let images = image::has_images(device).then_some(hsa_extension_t::HSA_EXTENSION_IMAGES);
+                let images = image::tells_of_images(device).then_some(hsa_extension_t::HSA_EXTENSION_IMAGES);
                 write(value.cast(), system::extension_mask(images))
             }
             I::HSA_AGENT_INFO_VERSION_MAJOR | I::HSA_AGENT_INFO_VERSION_MINOR => write(value.cast(), 1u16),

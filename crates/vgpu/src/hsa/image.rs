@@ -6,7 +6,7 @@
 //! which buffer instructions have no use for.
 
 use std::collections::HashMap;
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::sync::{LazyLock, Mutex};
 
 use hsa_sys::*;
@@ -54,8 +54,40 @@ fn forget(all: &Descriptors, handle: u64) -> Result<(), S> {
 }
 
 /// Whether a device has images at all. gfx942 has no instructions for them, and AMD's runtime none of their functions there.
-pub(super) fn has_images(device: &Device) -> bool {
+fn has_images(device: &Device) -> bool {
     device.target().generation() != Generation::Gfx940
+}
+
+/// Whether a device says that it has images. To OpenCL none does: there, images are all kinds of images or none, while HIP asks for each kind.
+/// The functions are there all the same, because some versions of OpenCL do not ask and make samplers.
+pub(super) fn tells_of_images(device: &Device) -> bool {
+    has_images(device) && !is_opencl()
+}
+
+/// What the names of all versions of AMD's OpenCL begin with. It asks the same questions as AMD's HIP, of which it is a sibling.
+const OPENCL: &[u8] = b"libamdocl64.so";
+
+/// Whether AMD's OpenCL is loaded in this process.
+fn is_opencl() -> bool {
+    unsafe extern "C" fn look(library: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> libc::c_int {
+        // SAFETY: the loader passes a description that lives as long as the call, with a name that ends with 0 or is null.
+        let name = unsafe { (*library).dlpi_name };
+        if name.is_null() {
+            return 0;
+        }
+        // SAFETY: as above.
+        let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+        let is_it = name.rsplit(|byte| *byte == b'/').next().is_some_and(|file| file.starts_with(OPENCL));
+        if is_it {
+            // SAFETY: the place is the one passed below.
+            unsafe { *found.cast::<bool>() = true };
+        }
+        libc::c_int::from(is_it)
+    }
+    let mut found = false;
+    // SAFETY: the function gets the place that it expects, and does not call the loader.
+    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut found).cast()) };
+    found
 }
 
 fn device_of(agent: hsa_agent_t) -> Result<std::sync::Arc<Device>, S> {

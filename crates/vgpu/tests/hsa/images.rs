@@ -131,3 +131,30 @@ fn samplers_are_of_modes_that_there_are() {
     modes.filter_mode = 9;
     assert_eq!(hsa!(hsa_ext_sampler_create_v2(agent, &modes, &mut made)), INVALID);
 }
+
+/// AMD's OpenCL takes the extension's bit for images of all kinds, with the sizes that its standard demands.
+#[test]
+fn where_opencl_is_loaded_there_are_no_images() {
+    const CHILD: &str = "FERROCM_TEST_OPENCL";
+    let bits = |agent| agent_info(agent, hsa_agent_info_t::HSA_AGENT_INFO_EXTENSIONS.0, [0u8; 128])[0];
+    let images = 1 << hsa_extension_t::HSA_EXTENSION_IMAGES.0;
+    if let Some(library) = std::env::var_os(CHILD) {
+        let agent = gpu("gfx1100");
+        assert_eq!(bits(agent) & images, images, "HIP has buffers of texels");
+        // SAFETY: the library has neither code nor data.
+        let loaded = unsafe { libloading::Library::new(library) }.expect("a library");
+        assert_eq!(bits(agent) & images, 0);
+        drop(loaded);
+        eprintln!("went on");
+        return;
+    }
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("opencl");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let library = folder.join("libamdocl64.so.2");
+    let mut cc = std::process::Command::new("cc");
+    cc.args(["-shared", "-nostdlib", "-x", "c", "/dev/null", "-o"]).arg(&library);
+    assert!(cc.status().expect("a C compiler, with which Rust links").success());
+    let name = "images::where_opencl_is_loaded_there_are_no_images";
+    let (status, error) = in_child(name, CHILD, library.to_str().expect("UTF-8"));
+    assert!(status.success() && error.contains("went on"), "{status:?}: {error}");
+}
