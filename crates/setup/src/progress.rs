@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
-use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Prints a line to standard output. That nobody reads it any more is no reason to stop what it tells of.
 pub(crate) fn say_line(line: fmt::Arguments<'_>) {
@@ -72,7 +72,7 @@ fn line(bar: &ProgressBar) -> String {
         Some(length) if length > 0 => format!(" {} %", bar.position().saturating_mul(100) / length),
         _ => String::new(),
     };
-    format!("{} …{part} ({})", bar.message(), HumanDuration(bar.elapsed()))
+    format!("{} …{part} ({} s)", bar.message(), bar.elapsed().as_secs())
 }
 
 #[cfg(test)]
@@ -85,9 +85,9 @@ mod tests {
             .with_message("Downloading");
         bar.set_position(50);
         let bar = bar.with_elapsed(Duration::from_secs(40));
-        assert_eq!(line(&bar), "Downloading … 25 % (40 seconds)");
+        assert_eq!(line(&bar), "Downloading … 25 % (40 s)");
         let spinner = ProgressBar::hidden().with_message("Building").with_elapsed(Duration::from_secs(60));
-        assert_eq!(line(&spinner), "Building … (60 seconds)");
+        assert_eq!(line(&spinner), "Building … (60 s)");
         spinner.set_message("Building: 7 crates");
         assert!(line(&spinner).starts_with("Building: 7 crates …"));
     }
