@@ -21,7 +21,7 @@ const FERROCM: &str = env!("CARGO_BIN_EXE_hipcc-test");
 /// One of each size of waves.
 const DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
 /// Where `cargo xtask test` has put CMake and Ninja.
-const CMAKE_VARIABLE: &str = "FERROCM_CMAKE";
+const CMAKE_VARIABLE: &str = "FERROCM_TEST_CMAKE";
 
 /// A command in an environment without choices of whoever runs the tests.
 fn command(program: impl AsRef<Path>, folder: &Path) -> Command {
@@ -273,7 +273,8 @@ const PROJECTS: [(&str, &str); 3] = [
 #[test]
 #[ignore = "takes CMake and Ninja, which `cargo xtask test` fetches"]
 fn small_cmake_projects_find_hip_build_and_run() {
-    let tools = std::env::var_os(CMAKE_VARIABLE).expect("FERROCM_CMAKE names a folder with cmake and ninja");
+    let tools =
+        std::env::var_os(CMAKE_VARIABLE).expect("FERROCM_TEST_CMAKE names a folder with cmake and ninja");
     let tools = PathBuf::from(tools);
     for (name, text) in PROJECTS {
         let folder = sources();

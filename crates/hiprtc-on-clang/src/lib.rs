@@ -30,7 +30,7 @@ use std::sync::OnceLock;
 
 use code_object::TargetId;
 use hip_sys::rtc::{Builder, Extensions, Table};
-use kernel_build::limits::{BadLimit, Limits};
+use kernel_build::limits::Limits;
 use kernel_build::toolchain::{self, NotFound};
 
 use crate::program::Compiler;
@@ -44,7 +44,7 @@ pub enum Error {
     /// The compiler's libraries cannot be read.
     Identity(kernel_build::Error),
     /// A variable does not say how long the compiler may run, or how much memory it may have.
-    Limits(BadLimit),
+    Limits(variables::Error),
 }
 
 impl std::fmt::Display for Error {

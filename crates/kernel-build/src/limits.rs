@@ -27,64 +27,16 @@ impl Limits {
     /// Five minutes and 2 GiB. A clang that compiles a kernel with HIP's headers takes a second, and some 0.4 GiB of address space.
     pub const DEFAULT: Self = Self { time: Some(Duration::from_secs(300)), memory: Some(2 << 30) };
 
-    /// What `FERROCM_RTC_TIMEOUT` (seconds) and `FERROCM_RTC_MEMORY` (bytes, or `512MiB`, `4GiB`) say, each of them `none` for no limit;
-    /// else the [default](Self::DEFAULT).
+    /// What `FERROCM_RTC_TIMEOUT` and `FERROCM_RTC_MEMORY` say, each of them `none` for no limit; else the [default](Self::DEFAULT).
     ///
     /// # Errors
-    /// [`BadLimit`] for any other text.
-    pub fn from_env() -> Result<Self, BadLimit> {
-        let text = |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
-        Self::parse(text(TIME).as_deref(), text(MEMORY).as_deref())
+    /// Of a variable that says anything else.
+    pub fn from_env() -> Result<Self, variables::Error> {
+        Ok(Self {
+            time: variables::RTC_TIMEOUT.time_limit()?.unwrap_or(Self::DEFAULT.time),
+            memory: variables::RTC_MEMORY.memory_limit()?.unwrap_or(Self::DEFAULT.memory),
+        })
     }
-
-    fn parse(time: Option<&str>, memory: Option<&str>) -> Result<Self, BadLimit> {
-        let bad = |name, text: &str, wanted| BadLimit { name, text: text.to_owned(), wanted };
-        let time = match time.map(str::trim).filter(|text| !text.is_empty()) {
-            None => Self::DEFAULT.time,
-            Some("none") => None,
-            Some(text) => Some(seconds(text).ok_or_else(|| {
-                bad(TIME, text, "seconds, from 0.001 to 1000000000, or `none`, as in `600`")
-            })?),
-        };
-        let memory = match memory.map(str::trim).filter(|text| !text.is_empty()) {
-            None => Self::DEFAULT.memory,
-            Some("none") => None,
-            Some(text) => Some(bytes(text).ok_or_else(|| {
-                bad(MEMORY, text, "bytes, at least 64 MiB, or `none`, as in `4GiB`, `512MiB` or `1073741824`")
-            })?),
-        };
-        Ok(Self { time, memory })
-    }
-}
-
-/// The variable for [`Limits::time`] of run-time compilation.
-const TIME: &str = "FERROCM_RTC_TIMEOUT";
-/// The variable for [`Limits::memory`] of run-time compilation.
-const MEMORY: &str = "FERROCM_RTC_MEMORY";
-
-/// A variable does not say what a limit is.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{name}: `{text}` is no limit: it has to be {wanted}")]
-pub struct BadLimit {
-    name: &'static str,
-    text: String,
-    wanted: &'static str,
-}
-
-fn seconds(text: &str) -> Option<Duration> {
-    let seconds: f64 = text.parse().ok()?;
-    (0.001..=1e9).contains(&seconds).then(|| Duration::from_secs_f64(seconds))
-}
-
-fn bytes(text: &str) -> Option<u64> {
-    let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1_u64 << 40)];
-    let (number, unit) = units
-        .iter()
-        .find_map(|(unit, bytes)| Some((text.strip_suffix(unit)?.trim_end(), *bytes)))
-        .unwrap_or((text, 1));
-    let bytes = number.parse::<u64>().ok()?.checked_mul(unit)?;
-    // A compiler does not even start with less.
-    (bytes >= 64 << 20 && bytes <= i64::MAX as u64).then_some(bytes)
 }
 
 /// The limit at which a compiler was ended.
@@ -249,21 +201,11 @@ mod tests {
     }
 
     #[test]
-    fn variables_say_limits_or_are_errors_that_say_what_is_right() {
-        let parse = Limits::parse;
-        assert_eq!(parse(None, Some("")).unwrap(), Limits::DEFAULT);
-        assert_eq!(parse(Some("none"), Some("none")).unwrap(), Limits::NONE);
-        let some = parse(Some("0.5"), Some("3GiB")).unwrap();
-        assert_eq!(some, Limits { time: Some(Duration::from_millis(500)), memory: Some(3 << 30) });
-        assert_eq!(parse(None, Some("134217728")).unwrap().memory, Some(128 << 20));
-        for bad in ["-1", "NaN", "inf", "18446744073709551615", "0", "1s"] {
-            let error = parse(Some(bad), None).unwrap_err().to_string();
-            assert!(error.contains(TIME) && error.contains(bad) && error.contains("seconds"), "{error}");
-        }
-        for bad in ["-1", "1KiB", "1.5GiB", "99999999999GiB", "18446744073709551615", "2 GB"] {
-            let error = parse(None, Some(bad)).unwrap_err().to_string();
-            assert!(error.contains(MEMORY) && error.contains(bad) && error.contains("4GiB"), "{error}");
-        }
+    fn the_table_of_variables_has_the_defaults() {
+        let seconds = Limits::DEFAULT.time.map(|time| format!("{} s", time.as_secs()));
+        let memory = Limits::DEFAULT.memory.map(|bytes| format!("{} GiB", bytes >> 30));
+        assert_eq!(seconds.as_deref(), Some(variables::RTC_TIMEOUT.default));
+        assert_eq!(memory.as_deref(), Some(variables::RTC_MEMORY.default));
     }
 
     #[test]

@@ -57,6 +57,15 @@ pub enum Values {
         /// The greatest.
         most: u64,
     },
+    /// A number of bytes, with a unit or without: `1073741824`, `512MiB`, `4GiB`.
+    Bytes {
+        /// The least.
+        least: u64,
+        /// The greatest.
+        most: u64,
+    },
+    /// A limit: one of these values, or `none`.
+    Limit(&'static Values),
     /// On (`1`, `true`, `on`) or off (`0`, `false`, `off`).
     Switch,
     /// One of some words, in capitals or not.

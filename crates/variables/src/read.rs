@@ -44,6 +44,22 @@ impl Variable {
         self.time_of(self.in_environment())
     }
 
+    /// The limit of time in the environment; the inner value is `None` for `none`.
+    ///
+    /// # Errors
+    /// A text that is neither `none` nor a time in range.
+    pub fn time_limit(&self) -> Result<Option<Option<Duration>>, Error> {
+        self.time_limit_of(self.in_environment())
+    }
+
+    /// The limit of memory in the environment, bytes; the inner value is `None` for `none`.
+    ///
+    /// # Errors
+    /// A text that is neither `none` nor a number of bytes in range.
+    pub fn memory_limit(&self) -> Result<Option<Option<u64>>, Error> {
+        self.memory_limit_of(self.in_environment())
+    }
+
     /// The number in the environment.
     ///
     /// # Errors
@@ -105,6 +121,24 @@ impl Variable {
         self.parsed(value, |text| duration(text).filter(|time| (least..=most).contains(time)))
     }
 
+    /// A limit of time that is not the environment's; the inner value is `None` for `none`.
+    ///
+    /// # Errors
+    /// A text that is neither `none` nor a time in range.
+    pub fn time_limit_of(&self, value: Option<impl AsRef<OsStr>>) -> Result<Option<Option<Duration>>, Error> {
+        let Values::Limit(Values::Time { least, most }) = self.values else { return self.misread() };
+        self.parsed(value, or_none(|text| duration(text).filter(|time| (least..=most).contains(&time))))
+    }
+
+    /// A limit of memory that is not the environment's, bytes; the inner value is `None` for `none`.
+    ///
+    /// # Errors
+    /// A text that is neither `none` nor a number of bytes in range.
+    pub fn memory_limit_of(&self, value: Option<impl AsRef<OsStr>>) -> Result<Option<Option<u64>>, Error> {
+        let Values::Limit(Values::Bytes { least, most }) = self.values else { return self.misread() };
+        self.parsed(value, or_none(|text| bytes(text).filter(|bytes| (least..=most).contains(&bytes))))
+    }
+
     /// See [`text_of`](Self::text_of).
     ///
     /// # Errors
@@ -164,6 +198,19 @@ fn digits(text: &str) -> Option<&str> {
     (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then_some(text)
 }
 
+/// A parser that takes `none`, too.
+fn or_none<T>(parse: impl Fn(&str) -> Option<T>) -> impl Fn(&str) -> Option<Option<T>> {
+    move |text| if text.eq_ignore_ascii_case("none") { Some(None) } else { parse(text).map(Some) }
+}
+
+/// A whole number of bytes, KiB, MiB, GiB or TiB.
+fn bytes(text: &str) -> Option<u64> {
+    let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1_u64 << 40)];
+    let unit = units.iter().find_map(|(unit, bytes)| Some((text.strip_suffix(unit)?.trim_end(), *bytes)));
+    let (number, unit) = unit.unwrap_or((text, 1));
+    digits(number)?.parse::<u64>().ok()?.checked_mul(unit)
+}
+
 /// A number of seconds or milliseconds with at most nine decimals.
 fn duration(text: &str) -> Option<Duration> {
     let (number, unit) = match text.strip_suffix("ms") {
@@ -199,6 +246,15 @@ impl std::fmt::Display for Values {
                 write!(f, "a time from {} to {}, such as 30, 1.5s or 500ms", Time(*least), Time(*most))
             }
             Self::Count { least, most } => write!(f, "a whole number from {least} to {most}"),
+            Self::Bytes { least, most } => {
+                write!(
+                    f,
+                    "bytes from {} to {}, such as 1073741824, 512MiB or 4GiB",
+                    Bytes(*least),
+                    Bytes(*most)
+                )
+            }
+            Self::Limit(values) => write!(f, "{values}, or none"),
             Self::Switch => f.write_str("1, true or on, or 0, false or off"),
             Self::Word([word]) => f.write_str(word),
             Self::Word(words) => match words.split_last() {
@@ -206,6 +262,19 @@ impl std::fmt::Display for Values {
                 None => Ok(()),
             },
             Self::Text(what) | Self::Path(what) => f.write_str(what),
+        }
+    }
+}
+
+/// A number of bytes in the largest unit that leaves no rest.
+struct Bytes(u64);
+
+impl std::fmt::Display for Bytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+        match units.iter().find(|(_, shift)| self.0.trailing_zeros() >= *shift && self.0 > 0) {
+            Some((unit, shift)) => write!(f, "{} {unit}", self.0 >> shift),
+            None => write!(f, "{}", self.0),
         }
     }
 }
@@ -233,6 +302,31 @@ mod tests {
 
     const fn of(values: Values) -> Variable {
         Variable { name: "X", meaning: "", values, default: "", reader: Reader::Test }
+    }
+
+    #[test]
+    fn limits_are_values_in_a_range_or_none() {
+        const TIME_LIMIT: Variable = of(Values::Limit(&TIME.values));
+        const MEMORY_LIMIT: Variable = of(Values::Limit(&Values::Bytes { least: 64 << 20, most: 1 << 40 }));
+        assert_eq!(TIME_LIMIT.time_limit_of(None::<&str>), Ok(None));
+        assert_eq!(TIME_LIMIT.time_limit_of(Some(" none ")), Ok(Some(None)));
+        assert_eq!(TIME_LIMIT.time_limit_of(Some("1.5s")), Ok(Some(Some(Duration::from_millis(1500)))));
+        for (text, bytes) in [
+            ("67108864", Some(64 << 20)),
+            ("64MiB", Some(64 << 20)),
+            ("4 GiB", Some(4 << 30)),
+            ("1TiB", Some(1 << 40)),
+            ("NONE", None),
+        ] {
+            assert_eq!(MEMORY_LIMIT.memory_limit_of(Some(text)), Ok(Some(bytes)), "{text}");
+        }
+        for text in
+            ["0", "-1", "NaN", "63MiB", "2TiB", "4GB", "1e9", "18446744073709551615TiB", "4.5GiB", "none!"]
+        {
+            let error = MEMORY_LIMIT.memory_limit_of(Some(text)).unwrap_err().to_string();
+            assert!(error.contains("from 64 MiB to 1 TiB") && error.ends_with(", or none"), "{error}");
+            assert!(TIME_LIMIT.time_limit_of(Some("18446744073709551615")).is_err());
+        }
     }
 
     #[test]
@@ -327,7 +421,7 @@ mod tests {
     fn every_row_can_be_read() {
         for variable in ALL {
             let value: Option<&str> = None;
-            match variable.values {
+            match &variable.values {
                 Values::Time { least, most } => {
                     assert!(least < most && !least.is_zero());
                     assert_eq!(variable.time_of(value), Ok(None));
@@ -336,6 +430,9 @@ mod tests {
                     assert!(least < most);
                     assert_eq!(variable.count_of(value), Ok(None));
                 }
+                Values::Limit(Values::Time { .. }) => assert_eq!(variable.time_limit_of(value), Ok(None)),
+                Values::Limit(Values::Bytes { .. }) => assert_eq!(variable.memory_limit_of(value), Ok(None)),
+                values @ (Values::Limit(_) | Values::Bytes { .. }) => panic!("{values} has no reader"),
                 Values::Switch => assert_eq!(variable.switch_of(value), Ok(None)),
                 Values::Word(words) => assert!(!words.is_empty() && variable.word_of(value) == Ok(None)),
                 Values::Text(what) | Values::Path(what) => assert!(!what.is_empty()),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::Values::{Count, Path, Switch, Text, Time, Word};
+use crate::Values::{Bytes, Count, Limit, Path, Switch, Text, Time, Word};
 use crate::{Reader, Values, Variable};
 
 /// Longer than a year is no limit, and would not fit the clocks of every system.
@@ -95,6 +95,14 @@ variables! {
         "how long this project's RCCL waits for ranks that do not come";
         TIME;
         else "60 s";
+    RTC_TIMEOUT = "FERROCM_RTC_TIMEOUT", Program:
+        "how long a compiler may run that compiles at run time ([hip](hip.md#limits))";
+        Limit(&TIME);
+        else "300 s";
+    RTC_MEMORY = "FERROCM_RTC_MEMORY", Program:
+        "how much address space such a compiler may have";
+        Limit(&Bytes { least: 64 << 20, most: 1 << 50 });
+        else "2 GiB";
     HSA_DEVICE = "FERROCM_HSA_DEVICE", VirtualGpu:
         "which virtual GPUs the drop-in `libhsa-runtime64` has";
         Text("a URI of virtual GPUs, such as vgpu:gfx90a?count=2");

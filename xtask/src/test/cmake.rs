@@ -10,7 +10,7 @@ use super::{MEASURE, Outcome, Shared, execute, nextest_command};
 use crate::{engines, tools};
 
 /// Tells the test where CMake and Ninja are.
-const VARIABLE: &str = "FERROCM_CMAKE";
+const VARIABLE: &str = "FERROCM_TEST_CMAKE";
 /// Python packages: name, version, the folder in them that is kept, and the program in it.
 const PROGRAMS: [(&str, &str, &str, &str); 2] = [
     ("cmake", "4.4.5", "cmake", "data/bin/cmake"),
