@@ -300,11 +300,11 @@ mod tests {
         let messages = "clang -cc1 version 22\nignoring nonexistent directory \"/no\"\n\
                         ignoring duplicate directory \"/usr/include\"\n#include \"...\" search starts here:\n \
                         .\n /mine\n#include <...> search starts here:\n /usr/include\nEnd of search list.\n";
-        let found = folders(messages, Path::new("/work"), &["-I/mine".into()]).unwrap();
+        let found = folders(messages, Path::new("/here"), &["-I/mine".into()]).unwrap();
         let folder = |path: &str, is_callers| Folder { path: path.into(), is_callers };
         let expected = [
             folder("/no", false),
-            folder("/work/.", true),
+            folder("/here/.", true),
             folder("/mine", true),
             folder("/usr/include", false),
         ];
