@@ -95,7 +95,7 @@ pub struct Code {
     pub rows: [Row; 3],
     /// Input and output modifiers.
     pub mods: Modifiers,
-    /// Second, scalar destination slot; [`Code::ASIDE`] in what belongs to no instruction.
+    /// Second, scalar destination slot; `Code::ASIDE` in what belongs to no instruction.
     pub sdst: u8,
     /// How many codes with the same handler, [`Code::plain`] all or none, follow, which the handler may execute in the same call; it returns [`Flow::Run`]
     /// then.
