@@ -151,7 +151,7 @@ fn run_becomes_the_program_with_the_libraries_first() {
     // Of the environment, these alone: the rest is that of whoever runs the tests.
     let shown = "for name in LD_LIBRARY_PATH FERROCM_DEVICE FERROCM_HSA_DEVICE; do eval \"echo $name=\\$$name\"; done";
     let ran = with(&["--device", "vgpu:gfx90a", "--", "sh", "-c", shown]);
-    let expected = format!("LD_LIBRARY_PATH={path}:{path}/rocblas:{path}/rccl:/before");
+    let expected = format!("LD_LIBRARY_PATH={path}:{path}/hiprtc:{path}/rocblas:{path}/rccl:/before");
     for line in [&*expected, "FERROCM_DEVICE=vgpu:gfx90a", "FERROCM_HSA_DEVICE="] {
         assert!(ran.out.lines().any(|found| found == line), "{line} in {}", ran.out);
     }

@@ -219,7 +219,7 @@ fn a_launch_that_fails_without_a_result_is_an_error_of_whoever_waits_next() {
         (null(), 32, 0, stream, E::hipErrorInvalidDeviceFunction, "no fat binary"),
         (empty, 0, 0, NULL, E::hipErrorInvalidConfiguration, "`empty`"),
         // Where there is no such stream, the default stream tells.
-        (empty, 32, 0, foreign_stream, E::hipErrorInvalidHandle, "`empty`"),
+        (empty, 32, 0, foreign_stream, E::hipErrorContextIsDestroyed, "`empty`"),
     ] {
         let waits = if std::ptr::eq(stream, foreign_stream) { NULL } else { stream };
         let _ = hip!(hip, hipGetLastError());
