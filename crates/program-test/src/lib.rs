@@ -93,8 +93,8 @@ fn run(command: &mut Command) -> Output {
 #[derive(Clone)]
 pub struct Program {
     path: PathBuf,
-    /// Holds the program, and is removed with the last copy of this.
-    _folder: Arc<TempDir>,
+    /// Holds the program and what it writes, and is removed with the last copy of this.
+    folder: Arc<TempDir>,
     library: PathBuf,
     /// The folder of another system's libraries, with their loader.
     system: Option<PathBuf>,
@@ -180,7 +180,7 @@ impl Program {
         // What a library itself needs is not looked for: it may be one of another system.
         link.args([kind, "-Wl,--unresolved-symbols=ignore-in-shared-libs"]);
         run(link.arg("-o").arg(&path).arg(&object).arg(linked).args(LIBRARIES));
-        Self { path, _folder: kept, library, system: None, arguments: Vec::new(), variables: Vec::new() }
+        Self { path, folder: kept, library, system: None, arguments: Vec::new(), variables: Vec::new() }
     }
 
     /// Compiles C with the machine's compiler, links it with libraries and has it run on one.
@@ -204,7 +204,7 @@ impl Program {
         command.args(["-O1", "-Wall", "-Werror"]).args(options).arg("-o").arg(&path).arg(source);
         command.arg("-Wl,--unresolved-symbols=ignore-in-shared-libs").args(libraries).arg("-lm");
         run(&mut command);
-        Self { path, _folder: folder, library, system: None, arguments: Vec::new(), variables: Vec::new() }
+        Self { path, folder, library, system: None, arguments: Vec::new(), variables: Vec::new() }
     }
 
     /// Has the loader of another system run the program, with that system's libraries but for the drop-in.
@@ -214,7 +214,7 @@ impl Program {
 
     /// The folder of the program, which goes with it.
     pub fn folder(&self) -> &Path {
-        self._folder.path()
+        self.folder.path()
     }
 
     /// With these arguments on the command line.
@@ -229,7 +229,7 @@ impl Program {
         with
     }
 
-    /// Runs the program on a device.
+    /// Runs the program on a device, in its own folder.
     pub fn run(&self, device: &str) -> Run {
         let drop_in = self.library.parent().expect("a folder");
         let mut command = match &self.system {
@@ -246,7 +246,7 @@ impl Program {
         }
         command.args(&self.arguments).env("LD_LIBRARY_PATH", drop_in).env("FERROCM_DEVICE", device);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        let output = command.stdin(Stdio::null()).output();
+        let output = command.stdin(Stdio::null()).current_dir(self.folder()).output();
         let output = output.unwrap_or_else(|error| panic!("{}: {error}", self.path.display()));
         Run {
             code: output.status.code(),

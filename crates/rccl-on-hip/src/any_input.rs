@@ -44,6 +44,15 @@ thread_local! {
     static RANK: RefCell<Option<Rank>> = const { RefCell::new(None) };
 }
 
+/// Says so when it goes.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
 /// Any bytes in the memory that ranks share, as another rank may write them: the operations of this rank end, well or with an error.
 ///
 /// Pieces of the input: a part, how far behind its beginning, a number of bytes, and those.
@@ -103,12 +112,13 @@ pub(crate) fn segment(hip: &'static Table, mut bytes: &[u8]) {
                     std::thread::park_timeout(Duration::from_millis(1));
                 }
             });
+            // A panic ends the other thread too, and is seen.
+            let _over = Over(&is_over);
             for work in works {
                 // SAFETY: both addresses are those of memory with room for the elements of all ranks, which nobody else uses.
                 let _ = unsafe { machine.run(&work) };
             }
             let _ = machine.exchange(Kind::Split, [0, 0]);
-            is_over.store(true, Ordering::Release);
         });
     });
 }

@@ -252,6 +252,8 @@ pub(crate) struct Segment {
     pub(crate) rank: usize,
     /// As the header's, for what this rank has found: whatever others write there, it gives up.
     broken: AtomicU32,
+    /// How often this rank has come to points where all meet: its word in the shared memory only tells the others.
+    step: AtomicU64,
     /// How long the rank sleeps before it looks whether those that it waits for are alive.
     nap: Duration,
 }
@@ -276,7 +278,8 @@ impl Segment {
         let bytes = file.metadata().map_err(|error| failed("cannot measure", error))?.len();
         layout.check(rank, &head, bytes)?;
         let mapping = Mapping::new(&file, layout.bytes()).map_err(|error| failed("cannot map", error))?;
-        let segment = Self { mapping, layout, file, rank, broken: AtomicU32::new(0), nap: NAP };
+        let (broken, step) = (AtomicU32::new(0), AtomicU64::new(0));
+        let segment = Self { mapping, layout, file, rank, broken, step, nap: NAP };
         lock(&segment.file, rank).map_err(|error| match error.raw_os_error() {
             Some(libc::EAGAIN | libc::EACCES) => Failure::usage(format!("there is a rank {rank} already")),
             _ => failed("cannot lock", error),
@@ -414,10 +417,10 @@ impl Segment {
 
     /// Comes to a point where all ranks meet, and waits for the others.
     pub(crate) fn meet(&self) -> Result {
-        let step = self.control(self.rank).step.load(Ordering::Relaxed) + 1;
+        let step = self.step.fetch_add(1, Ordering::Relaxed) + 1;
         self.control(self.rank).step.store(step, Ordering::Release);
-        // Only the last one wakes the others, each of which would look in vain before.
-        if self.header().met.fetch_add(1, Ordering::AcqRel) + 1 == step * self.layout.ranks as u64 {
+        // Only the last one wakes the others, each of which would look in vain before. The count is whatever others wrote there.
+        if self.header().met.fetch_add(1, Ordering::AcqRel).wrapping_add(1) == step * self.layout.ranks as u64 {
             (0..self.layout.ranks).filter(|&rank| rank != self.rank).for_each(|rank| self.ring_bell(rank));
         }
         let missing = || {
@@ -490,6 +493,7 @@ impl Segment {
         self.header().joined.store(2, Ordering::SeqCst);
         (0..2).for_each(|rank| self.control(rank).joined.store(1, Ordering::SeqCst));
         self.broken.store(0, Ordering::SeqCst);
+        self.step.store(0, Ordering::SeqCst);
     }
 
     /// Where the parts begin that others write to: the header, both control blocks, and both rings.
