@@ -136,7 +136,7 @@ fn built_with_tests(options: &[OsString]) -> Command {
     command.args(["test", "--quiet", "--no-run", "--workspace", "--test", "runs", "--manifest-path"]);
     command.arg(tools::workspace().join("Cargo.toml"));
     if !options.iter().any(|option| option.to_string_lossy().starts_with("--target")) {
-        test::for_test_devices(&mut command);
+        test::for_all_test_devices(&mut command);
     }
     command
 }

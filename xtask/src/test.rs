@@ -28,20 +28,17 @@ use crate::{
     results, template,
 };
 
-/// The virtual devices that all device tests run on: one of each generation.
+/// The virtual devices that tests run on: one of each generation.
 const VIRTUAL_DEVICES: [&str; 5] =
     ["vgpu:gfx1100", "vgpu:gfx90a", "vgpu:gfx942", "vgpu:gfx1030", "vgpu:gfx1201"];
 // NEW-TARGET: here, or above if it is the first of its generation.
 /// Those that only the device tests of the kernels run on, with `--related`: they differ from one of the others in a few instructions.
 const RELATED_DEVICES: [&str; 3] = ["vgpu:gfx950", "vgpu:gfx1151", "vgpu:gfx1200"];
-/// Of them, one for each size of waves.
+/// Of them, one for each size of waves: those of every run. The others take a suite of their own, `--devices`, as most of the time of a run
+/// with them would go into compiling kernels.
 pub(crate) const WAVE_SIZE_DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
 /// Integration tests in files named so need a device; nextest runs them once per device.
 const DEVICE_TESTS: &str = "binary(/^device/)";
-/// Of them, those of code that is compiled otherwise for each target. The others are tests of host code and of translations, and run on
-/// [`WAVE_SIZE_DEVICES`] alone, but for `--devices`.
-const TARGET_TESTS: &str = "binary(/^device/) & (package(ferrocm-kernels) | package(ferrocm-blas-on-kernels) | \
-     package(ferrocm-rocblas) | package(cuda-trees-test))";
 /// The device tests of the kernels.
 const KERNEL_DEVICE_TESTS: &str = "package(ferrocm-kernels) & binary(/^device/)";
 /// Compares listings with LLVM's; with `--related` also those of kernels that nothing else compiles.
@@ -279,7 +276,7 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
         }),
         Step::new("kernels", || {
             let targets =
-                if tools::variable(TARGETS).is_some() { Vec::new() } else { targets_of(&VIRTUAL_DEVICES) };
+                if tools::variable(TARGETS).is_some() { Vec::new() } else { targets_of(&WAVE_SIZE_DEVICES) };
             build_kernels::build(&build_kernels::Options { targets, ..build_kernels::Options::default() })?;
             Ok(Outcome::Passed)
         }),
@@ -318,13 +315,6 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
         }),
     ];
     steps.extend(WAVE_SIZE_DEVICES.map(|device| device_step(shared, device)));
-    steps.extend(shares().map(|(device, share)| {
-        Step::new(format!("device tests on {device}, {share}"), move || {
-            let mut command = nextest_run(shared, TARGET_TESTS, Some(device))?;
-            command.arg("--partition").arg(share);
-            execute(command)
-        })
-    }));
     steps.push(Step::new("sample of candle's tests", || {
         execute(engines::sample::command(nextest_command(shared)?)?)
     }));
@@ -359,14 +349,6 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
 
 fn device_step<'a>(shared: &'a Shared, device: &'static str) -> Step<'a> {
     Step::new(format!("device tests on {device}"), move || nextest(shared, DEVICE_TESTS, Some(device)))
-}
-
-/// The other virtual devices, with a share of the tests of code that is compiled otherwise for each target: every such test runs on one of
-/// them, and on all of them with `--devices`.
-fn shares() -> impl Iterator<Item = (&'static str, String)> {
-    let others = || VIRTUAL_DEVICES.into_iter().filter(|device| !WAVE_SIZE_DEVICES.contains(device));
-    let count = others().count();
-    others().enumerate().map(move |(index, device)| (device, format!("hash:{}/{count}", index + 1)))
 }
 
 /// The device tests with an engine of their own, in a target folder of its own.
@@ -544,11 +526,25 @@ fn cargo<const N: usize>(arguments: [&str; N]) -> Result<Outcome> {
     execute(command)
 }
 
-/// Has kernels compiled for the devices that tests run on, unless the command or somebody says otherwise: for all targets it takes minutes
-/// more, and for others than in the step before they are compiled again.
+/// Has kernels compiled for the devices of every run, or for all that tests run on if the command is for another of them, unless it or
+/// somebody says otherwise: each target takes minutes, and for others than in the step before they are compiled again.
 pub(crate) fn for_test_devices(command: &mut Command) {
+    let others = || VIRTUAL_DEVICES.iter().filter(|device| !WAVE_SIZE_DEVICES.contains(device));
+    let is_for_another = command.get_envs().any(|(name, value)| {
+        [variables::DEVICE.name, dropin::HSA_DEVICE_VARIABLE].iter().any(|variable| name == *variable)
+            && others().any(|device| value.is_some_and(|value| value == *device))
+    });
+    compile_for(command, if is_for_another { &VIRTUAL_DEVICES } else { &WAVE_SIZE_DEVICES });
+}
+
+/// Has kernels compiled for all devices that tests run on, unless the command or somebody says otherwise.
+pub(crate) fn for_all_test_devices(command: &mut Command) {
+    compile_for(command, &VIRTUAL_DEVICES);
+}
+
+fn compile_for(command: &mut Command, devices: &[&str]) {
     if tools::variable(TARGETS).is_none() && !command.get_envs().any(|(name, _)| name == TARGETS) {
-        command.env(TARGETS, targets_of(&VIRTUAL_DEVICES).join(","));
+        command.env(TARGETS, targets_of(devices).join(","));
     }
 }
 
@@ -768,15 +764,29 @@ mod tests {
     }
 
     #[test]
-    fn every_other_device_has_a_share_of_the_tests() {
-        let shares: Vec<_> = shares().collect();
-        let names: Vec<_> = shares.iter().map(|(_, share)| share.as_str()).collect();
-        assert_eq!(names, ["hash:1/3", "hash:2/3", "hash:3/3"]);
-        let mut devices: Vec<_> = shares.iter().map(|(device, _)| *device).chain(WAVE_SIZE_DEVICES).collect();
-        let mut all = VIRTUAL_DEVICES.to_vec();
-        devices.sort_unstable();
-        all.sort_unstable();
-        assert_eq!(devices, all);
+    fn kernels_are_compiled_for_the_devices_that_a_command_runs_on() {
+        let compiled = |variable: Option<(&str, &str)>| {
+            let mut command = Command::new("cargo");
+            command.envs(variable);
+            for_test_devices(&mut command);
+            let found = command.get_envs().find(|(name, _)| *name == TARGETS).unwrap();
+            found.1.unwrap().to_str().unwrap().to_owned()
+        };
+        if tools::variable(TARGETS).is_some() {
+            // Somebody has said what to compile for, which stays.
+            return;
+        }
+        let [few, all] =
+            [&WAVE_SIZE_DEVICES[..], &VIRTUAL_DEVICES].map(|devices| targets_of(devices).join(","));
+        for (variable, targets) in [
+            (None, &few),
+            (Some(("FERROCM_DEVICE", "vgpu:gfx90a")), &few),
+            (Some(("FERROCM_DEVICE", "amdgpu")), &few),
+            (Some(("FERROCM_DEVICE", "vgpu:gfx1201")), &all),
+            (Some((dropin::HSA_DEVICE_VARIABLE, "vgpu:gfx942")), &all),
+        ] {
+            assert_eq!(&compiled(variable), targets, "{variable:?}");
+        }
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(crate) fn tune(options: &Options) -> Result<()> {
 /// With `--workspace`, for the features of the tests, with whose virtual GPU it runs.
 fn build() -> Command {
     let mut command = tools::build("--example", PROGRAM);
-    test::for_test_devices(&mut command);
+    test::for_all_test_devices(&mut command);
     command
 }
 

@@ -420,7 +420,8 @@ impl Segment {
         let step = self.step.fetch_add(1, Ordering::Relaxed) + 1;
         self.control(self.rank).step.store(step, Ordering::Release);
         // Only the last one wakes the others, each of which would look in vain before. The count is whatever others wrote there.
-        if self.header().met.fetch_add(1, Ordering::AcqRel).wrapping_add(1) == step * self.layout.ranks as u64 {
+        if self.header().met.fetch_add(1, Ordering::AcqRel).wrapping_add(1) == step * self.layout.ranks as u64
+        {
             (0..self.layout.ranks).filter(|&rank| rank != self.rank).for_each(|rank| self.ring_bell(rank));
         }
         let missing = || {
