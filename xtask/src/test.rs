@@ -39,6 +39,9 @@ const RELATED_DEVICES: [&str; 3] = ["vgpu:gfx950", "vgpu:gfx1151", "vgpu:gfx1200
 pub(crate) const WAVE_SIZE_DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
 /// Integration tests in files named so need a device; nextest runs them once per device.
 const DEVICE_TESTS: &str = "binary(/^device/)";
+/// Of them, those of code that is compiled otherwise for each target. The others are tests of host code and of translations.
+const TARGET_TESTS: &str = "binary(/^device/) & (package(ferrocm-kernels) | package(ferrocm-blas-on-kernels) | \
+     package(ferrocm-rocblas) | package(cuda-trees-test))";
 /// The device tests of the kernels.
 const KERNEL_DEVICE_TESTS: &str = "package(ferrocm-kernels) & binary(/^device/)";
 /// Compares listings with LLVM's; with `--related` also those of kernels that nothing else compiles.
@@ -80,7 +83,7 @@ pub(crate) struct Options {
     pub(crate) template: bool,
     /// Run the kernels of candle, and nothing else.
     pub(crate) candle: bool,
-    /// Run candle as it is, and nothing else.
+    /// Run engines as they are, and nothing else.
     pub(crate) engines: bool,
     /// Run this project's kernels as candle's tests and their own do, on all targets, and nothing else; and write which have run.
     pub(crate) kernels: bool,
@@ -314,9 +317,10 @@ fn steps<'a>(options: &Options, shared: &'a Shared) -> Vec<Step<'a>> {
             template::without_virtual().map(|()| Outcome::Passed)
         }),
     ];
-    steps.extend(WAVE_SIZE_DEVICES.map(|device| device_step(shared, device)));
-    steps.push(Step::new("sample of candle's tests", || {
-        execute(engines::sample::command(nextest_command(shared)?)?)
+    let [first, second] = WAVE_SIZE_DEVICES;
+    steps.push(device_step(shared, first));
+    steps.push(Step::new(format!("device tests of compiled code on {second}"), move || {
+        nextest(shared, TARGET_TESTS, Some(second))
     }));
     steps.push(Step::new("all device tests on all devices", || {
         Ok(Outcome::Skipped("only with --devices".to_owned()))
@@ -376,8 +380,12 @@ fn candle_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
     std::iter::once(fetch).chain(tests).collect()
 }
 
-/// Fetches engines and models, and runs their tests on virtual GPUs.
+/// Runs a sample of candle's tests on the libraries that take the place of AMD's; fetches engines and models, and runs their tests with the
+/// virtual GPUs inside.
 fn engine_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
+    let sample = Step::new("sample of candle's tests on the drop-in libraries", || {
+        execute(engines::sample::command(nextest_command(shared)?)?)
+    });
     let prepare = Step::new("engines and models", || {
         let engines = engines::prepare()?;
         shared.engines.get_or_init(|| engines);
@@ -389,7 +397,7 @@ fn engine_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
             execute(engines::command(nextest_command(shared)?, engines, device))
         })
     });
-    std::iter::once(prepare).chain(tests).collect()
+    [sample, prepare].into_iter().chain(tests).collect()
 }
 
 /// Runs candle's tests on this project's kernels of the same names, and the device tests of the kernels; writes which have run.

@@ -1,4 +1,4 @@
-//! A sample of candle's own tests, for every run of the tests.
+//! A sample of candle's own tests on the libraries that take the place of AMD's.
 //!
 //! candle is built as for AMD GPUs, without the virtual GPU in its programs: it takes HIP, as it would on a machine with an AMD GPU, from
 //! `libamdhip64.so`, which is this project's here, and that takes the GPU from `libhsa-runtime64.so`, which is the virtual one. So the engine
