@@ -6,7 +6,7 @@
 //! | call | |
 //! |---|---|
 //! | `hipGetLastError`, `hipExtGetLastError`, `hipPeekAtLastError` on the thread of the launch, if they return a failure | the thread has been told; its launches are no errors of streams any more |
-//! | `hipStreamSynchronize`, `hipDeviceSynchronize`, `hipEventSynchronize` of an event behind the launch, synchronous copies and fills, `hipStreamEndCapture` | return the first failure, and no call does again; the null stream returns those of streams that it waits for, too |
+//! | `hipStreamSynchronize`, `hipDeviceSynchronize`, `hipEventSynchronize` of an event behind the launch, synchronous copies and fills, copies to pageable memory, `hipStreamEndCapture` | return the first failure, and no call does again; the null stream returns those of streams that it waits for, too |
 //! | `hipStreamQuery`, `hipEventQuery`, callbacks | return it once everything is done, and it stays |
 //! | `hipStreamDestroy` | the text goes to the log |
 //!

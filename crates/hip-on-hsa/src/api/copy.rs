@@ -27,8 +27,7 @@ pub(crate) fn copy(rect: Rect, kind: hipMemcpyKind, stream: hipStream_t, wait: b
         transfer.check(runtime, Some(stream.device))?;
         return capture.add(Op::Copy(transfer));
     }
-    transfer.start(runtime, &stream, wait)?;
-    if wait { stream.report_launches() } else { Ok(()) }
+    if transfer.start(runtime, &stream, wait)? { stream.report_launches() } else { Ok(()) }
 }
 
 /// What is asked for, for the timeline. It may be done in pieces, by the host or by a copy engine.

@@ -25,7 +25,8 @@ fn fill(fill: Fill, stream: hipStream_t, wait: bool) -> Result {
         fill.check(runtime, Some(stream.device))?;
         return capture.add(Op::Fill(fill));
     }
-    fill.start(runtime, &stream, wait)
+    fill.start(runtime, &stream, wait)?;
+    if wait { stream.report_launches() } else { Ok(()) }
 }
 
 fn plain(

@@ -134,16 +134,20 @@ impl Transfer {
     }
 
     /// Copies in the stream's order; with `wait`, the copy has completed on return. Nobody waits for a copy between two places of a device.
-    pub(crate) fn start(self, runtime: &'static Runtime, stream: &Arc<Stream>, wait: bool) -> Result {
-        let Some((rect, dst, src)) = self.sort_out(runtime, Some(stream.device))? else { return Ok(()) };
+    ///
+    /// Returns whether the call is one that waits: as it was asked to, or for a place in pageable memory.
+    pub(crate) fn start(self, runtime: &'static Runtime, stream: &Arc<Stream>, wait: bool) -> Result<bool> {
+        let Some((rect, dst, src)) = self.sort_out(runtime, Some(stream.device))? else { return Ok(wait) };
         let request = Request { runtime, stream: stream.clone(), rect, dst, src };
+        let waits = request.waits(wait);
         let on_a_device =
             matches!((dst, src), (Place::Device(to), Place::Device(from)) if std::ptr::eq(to, from));
         // A synchronising call reports a failed stream and lets a default one recover, however far the copy came.
-        request.run(wait && !on_a_device).map_err(|code| match wait {
+        let done = request.run(wait && !on_a_device).map_err(|code| match wait {
             true => stream.synchronize(runtime).err().unwrap_or(code),
             false => code,
-        })
+        });
+        done.map(|()| waits)
     }
 
     /// Enqueues the copy as a part of other work of the stream: it reads and writes nothing before its turn, and nobody waits
@@ -279,22 +283,22 @@ impl Request {
         written_by_host(self.runtime, self.rect, self.dst);
     }
 
+    /// Whether the call ends after the copy: `wait`, or because pageable memory is written, or read by the host, on return in any case.
+    fn waits(&self, wait: bool) -> bool {
+        wait || matches!((self.dst, self.src), (Place::Pageable, _) | (Place::Pinned(_), Place::Pageable))
+    }
+
     fn run(self, wait: bool) -> Result {
         // What the host does at once, where its turn comes or has come.
-        let (by_host, waits) = match (self.dst, self.src) {
-            (Place::Device(_), Place::Pageable) => (self.suits_host(), wait),
-            // Pageable memory is written on return in any case.
-            (Place::Pageable, Place::Device(_)) => (self.suits_host(), true),
-            (Place::Pageable | Place::Pinned(_), Place::Pageable) | (Place::Pageable, Place::Pinned(_)) => {
-                (true, true)
-            }
-            (Place::Pinned(_), Place::Pinned(_)) => (true, wait),
+        let by_host = match (self.dst, self.src) {
+            (Place::Device(_), Place::Pageable) | (Place::Pageable, Place::Device(_)) => self.suits_host(),
+            (Place::Pageable | Place::Pinned(_), Place::Pageable | Place::Pinned(_)) => true,
             (Place::Device(to), Place::Device(from)) if !std::ptr::eq(to, from) && !reaches(to, from) => {
                 return self.copy_between_strangers();
             }
-            _ => ((wait || self.rect.bytes() <= HOST_ASYNC) && self.suits_host(), wait),
+            _ => (wait || self.rect.bytes() <= HOST_ASYNC) && self.suits_host(),
         };
-        if by_host && let Some(turn) = self.turn(waits)? {
+        if by_host && let Some(turn) = self.turn(self.waits(wait))? {
             self.copy_on_host(turn);
             return Ok(());
         }

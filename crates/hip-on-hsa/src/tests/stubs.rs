@@ -209,6 +209,7 @@ fn a_launch_that_fails_without_a_result_is_an_error_of_whoever_waits_next() {
     let missing = binary.kernel(&COUNTER, c"no_such_kernel");
     let stream = hip.stream(hip_sys::hipStreamNonBlocking);
     let foreign_stream: hipStream_t = std::ptr::without_provenance_mut(0xdead0);
+    let memory = hip.malloc(16);
     for (stub, block, shared, stream, code, what) in [
         (empty, 0, 0, stream, E::hipErrorInvalidConfiguration, "`empty`"),
         (empty, 1 << 20, 0, stream, E::hipErrorInvalidConfiguration, "1048576"),
@@ -233,6 +234,18 @@ fn a_launch_that_fails_without_a_result_is_an_error_of_whoever_waits_next() {
         assert_eq!(launch_failure(&hip), "");
         launch_unchecked(&hip, stub, block, shared, stream);
         assert_eq!((hip!(hip, hipDeviceSynchronize()), hip!(hip, hipDeviceSynchronize())), (code, OK));
+        // Pageable memory has been written on return, whatever the call is named.
+        let mut read = [0_u32; 4];
+        launch_unchecked(&hip, stub, block, shared, stream);
+        let to = read.as_mut_ptr().cast();
+        assert_eq!(
+            hip!(hip, hipMemcpyAsync(to, memory, 16, hipMemcpyKind::hipMemcpyDeviceToHost, waits)),
+            code
+        );
+        assert_eq!(
+            hip!(hip, hipMemcpyAsync(to, memory, 16, hipMemcpyKind::hipMemcpyDeviceToHost, waits)),
+            OK
+        );
         // Those who look have been told, in whichever way.
         for look in [hip.table.hipGetLastError, hip.table.hipPeekAtLastError, hip.table.hipExtGetLastError] {
             launch_unchecked(&hip, stub, block, shared, stream);
@@ -259,6 +272,7 @@ fn a_launch_that_fails_without_a_result_is_an_error_of_whoever_waits_next() {
     assert_eq!(launched, E::hipErrorInvalidConfiguration);
     assert_eq!(hip!(hip, hipStreamSynchronize(stream)), OK);
     assert_eq!(hip!(hip, hipGetLastError()), E::hipErrorInvalidConfiguration);
+    hip.free(memory);
     assert_eq!(hip!(hip, hipStreamDestroy(stream)), OK);
 }
 
