@@ -69,6 +69,8 @@ impl fmt::Display for Quirk {
 /// Functions that allocate and free in a stream's order.
 const STREAM_ORDERED: &[&str] = &["hipMallocAsync", "hipMallocFromPoolAsync", "hipFreeAsync"];
 
+const GRAPH_LAUNCH: &str = "hipGraphLaunch";
+
 /// All known faults.
 pub static QUIRKS: &[Quirk] = &[
     Quirk {
@@ -173,6 +175,16 @@ pub static QUIRKS: &[Quirk] = &[
         report: "https://github.com/ROCm/rocm-systems/pull/9063",
     },
     Quirk {
+        functions: &[GRAPH_LAUNCH],
+        from: (7, 2),
+        before: None,
+        processors: &[],
+        effect: Effect::Corruption,
+        what: "all nodes without a predecessor but the first do not wait for what the stream was given before; this crate waits for the \
+               stream before it launches a graph with several of them",
+        report: "https://github.com/ferrocm/ferrocm/blob/main/docs/vgpu/amd-hip.md#graphs-with-several-roots",
+    },
+    Quirk {
         functions: &["hipGraphKernelNodeSetAttribute"],
         from: (0, 0),
         before: None,
@@ -212,6 +224,11 @@ impl Device {
             (Backend::Amd, Some(version)) => known(version, &self.target().processor).collect(),
             _ => Vec::new(),
         }
+    }
+
+    /// Whether nodes of a graph begin before what the stream was given ahead of it has ended.
+    pub(crate) fn launches_graphs_early(&self) -> bool {
+        self.quirks().iter().any(|quirk| quirk.functions.contains(&GRAPH_LAUNCH))
     }
 
     /// An error if one of the functions is known to corrupt memory or to hang, unless [`KNOWN_FAULTS_VARIABLE`] says otherwise.

@@ -35,7 +35,7 @@ impl Graph {
         Ok(text)
     }
 
-    fn kind(&self, node: hipGraphNode_t) -> Result<String> {
+    pub(super) fn kind(&self, node: hipGraphNode_t) -> Result<String> {
         let _one = self.handle.lock();
         let mut kind = hipGraphNodeType::hipGraphNodeTypeEmpty;
         // SAFETY: the node is one of the graph, and the result is a place to write to.
@@ -44,7 +44,7 @@ impl Graph {
         Ok(name.map_or_else(|| format!("type {}", kind.0), str::to_owned))
     }
 
-    fn edges(&self) -> Result<Vec<(hipGraphNode_t, hipGraphNode_t)>> {
+    pub(super) fn edges(&self) -> Result<Vec<(hipGraphNode_t, hipGraphNode_t)>> {
         let table = self.device().table();
         let _one = self.handle.lock();
         let (raw, null, mut count) = (self.handle.raw, std::ptr::null_mut::<hipGraphNode_t>(), 0);

@@ -32,6 +32,8 @@ pub struct GraphExec {
     /// What all nodes use.
     uses: Resources,
     usage: Usage,
+    /// Its nodes would not wait for what the stream was given before.
+    waits_first: bool,
     launching: Mutex<()>,
     /// The right to the memory that the graph allocates, if it does.
     memory: Option<Arc<()>>,
@@ -88,6 +90,7 @@ impl Graph {
             }
         }
         Ok(GraphExec {
+            waits_first: self.device().launches_graphs_early() && self.has_several_roots()?,
             handle: ExecHandle(exec),
             graph: self.handle.clone(),
             id: self.id,
@@ -100,6 +103,19 @@ impl Graph {
             memory,
             _counted: Counted::new(Kind::Graph),
         })
+    }
+}
+
+impl Graph {
+    /// Whether it has several nodes without a predecessor, or may have them in a graph inside of it.
+    fn has_several_roots(&self) -> Result<bool> {
+        let (nodes, edges) = (self.all_nodes()?, self.edges()?);
+        let is_root = |node: &&hipGraphNode_t| edges.iter().all(|(_, to)| to != *node);
+        if nodes.iter().filter(is_root).count() > 1 {
+            return Ok(true);
+        }
+        let kinds: Result<Vec<String>> = nodes.iter().map(|node| self.kind(*node)).collect();
+        Ok(kinds?.iter().any(|kind| kind == "Graph"))
     }
 }
 
@@ -146,6 +162,9 @@ impl GraphExec {
         let _host = self.uses.use_on(stream)?;
         self.usage.write(stream)?;
         stream.make_current()?;
+        if self.waits_first {
+            stream.synchronize()?;
+        }
         // SAFETY: graph and stream are valid; what the graph uses lives until the stream is done with it.
         stream.check(unsafe { call!(stream.table(), hipGraphLaunch(self.handle.get(), stream.handle())) })?;
         self.uses.launched();

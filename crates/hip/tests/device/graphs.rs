@@ -687,3 +687,29 @@ fn a_fault_in_a_graph_is_that_of_its_stream() {
     drop((exec, data, stream));
     assert_eq!(hip::drop_failures(), 0);
 }
+
+#[test]
+fn every_branch_waits_for_what_the_stream_was_given_before() {
+    let device = common::device();
+    let stream = device.stream().unwrap();
+    let mut found = vec![0.0_f32; 1 << 18];
+    let mut y = DeviceBuffer::<f32>::zeroed(&stream, 1 << 18).unwrap();
+    let mut copies = [(); 3].map(|()| DeviceBuffer::<f32>::zeroed(&stream, 1 << 18).unwrap());
+    let mut graph = Graph::new(&device).unwrap();
+    for copy in &mut copies {
+        graph.add_copy(copy, &y, &[]).unwrap();
+    }
+    let exec = graph.instantiate().unwrap();
+    for turn in 1..6 {
+        let value = turn as f32;
+        for _ in 0..8 {
+            y.fill(&stream, 0.0).unwrap();
+            y.fill(&stream, value).unwrap();
+        }
+        exec.launch(&stream).unwrap();
+        for copy in &copies {
+            copy.copy_to_host(&stream, &mut found).unwrap();
+            assert!(found.iter().all(|got| *got == value), "launch {turn}");
+        }
+    }
+}
