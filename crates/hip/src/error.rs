@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use hip_sys::hipError_t;
+#[cfg(feature = "rtc")]
 use hip_sys::rtc::hiprtcResult;
 
 use crate::graph::GraphError;
@@ -11,6 +12,7 @@ use crate::ipc::IpcError;
 use crate::launch::LaunchError;
 use crate::memory::{ExternalMemoryError, VirtualMemoryError};
 use crate::quirks::Quirk;
+#[cfg(feature = "rtc")]
 use crate::rtc::{CompileError, Unavailable};
 use crate::uri::UriError;
 
@@ -129,14 +131,17 @@ pub enum Error {
     },
 
     /// The run-time compiler refused a program.
+    #[cfg(feature = "rtc")]
     #[error(transparent)]
     Compile(Box<CompileError>),
 
     /// There is no run-time compiler.
+    #[cfg(feature = "rtc")]
     #[error(transparent)]
     CompilerUnavailable(Box<Unavailable>),
 
     /// A call into the run-time compiler failed.
+    #[cfg(feature = "rtc")]
     #[error("{operation} failed: {code:?}")]
     Rtc {
         /// The function of hiprtc that was called.
@@ -146,6 +151,7 @@ pub enum Error {
     },
 
     /// The cache of what the run-time compiler has made cannot be used.
+    #[cfg(feature = "rtc")]
     #[error("the cache of compiled programs: {problem}")]
     CompileCache {
         /// What is wrong.
@@ -153,6 +159,7 @@ pub enum Error {
     },
 
     /// A variable does not say how long the run-time compiler may run, or how much memory it may have.
+    #[cfg(feature = "rtc")]
     #[error("{problem}")]
     CompileLimit {
         /// Which variable, and what would be right.

@@ -85,6 +85,7 @@
 //! # Features
 //! | feature | by default | brings |
 //! |---|---|---|
+//! | `rtc` | on | [`rtc`] and [`Device::compile`]: kernels compiled at run time. Without it, a program has nothing of a compiler in it. |
 //! | `virtual` | on | the virtual GPU. Without it, a program for real GPUs compiles no engine, which is most of the build; the URI `vgpu` is [`Error::BackendUnavailable`], and `auto` skips it with that reason. |
 //! | `bytemuck` | off | `Plain`, by which types of other crates that are `bytemuck::Pod` are [`DeviceCopy`]. |
 //! | `num-complex` | off | `num_complex::Complex` as [`DeviceCopy`]. |
@@ -117,6 +118,7 @@ mod module;
 mod quirks;
 pub mod report;
 pub mod roctx;
+#[cfg(feature = "rtc")]
 pub mod rtc;
 mod stream;
 mod threads;

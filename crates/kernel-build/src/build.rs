@@ -3,9 +3,10 @@ use std::time::Duration;
 
 use code_object::embedded::CudaKind;
 use code_object::{CodeObject, TargetId};
+use device_compiler::toolchain::Toolchain;
+use device_compiler::{Diagnostic, Severity};
 
-use crate::toolchain::Toolchain;
-use crate::{CudaArch, Diagnostic, Nvcc, Severity, report};
+use crate::{CudaArch, Nvcc, report};
 
 /// What a [`Builder`](crate::Builder) built.
 #[derive(Clone, Debug)]

@@ -5,8 +5,10 @@ mod common;
 
 mod all_memory;
 mod allocator;
+#[cfg(feature = "rtc")]
 mod arguments;
 mod asynchronous;
+#[cfg(feature = "rtc")]
 mod cuda;
 mod external_memory;
 mod faults;
@@ -24,6 +26,7 @@ mod peers;
 mod pitched;
 mod ptx;
 mod rects;
+#[cfg(feature = "rtc")]
 mod rtc;
 mod streams;
 mod typed;

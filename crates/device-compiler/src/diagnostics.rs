@@ -1,3 +1,5 @@
+//! What compilers say, message by message.
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -63,7 +65,7 @@ impl Diagnostic {
 }
 
 /// Splits what clang printed into messages. Every line ends up in one, so nothing is lost.
-pub(crate) fn parse(text: &str) -> Vec<Diagnostic> {
+fn parse(text: &str) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     let mut before = String::new();
     for line in text.lines() {
@@ -92,7 +94,8 @@ const COUNTS: [&str; 2] = [" generated when compiling for ", " detected in the c
 
 /// Leaves out the closing counts: those of clang are the only lines that name the target, and without them, equal messages for several
 /// targets are equal texts. nvcc's advice how to turn warnings off goes with them.
-pub(crate) fn without_counts(text: &str) -> String {
+#[must_use]
+pub fn without_counts(text: &str) -> String {
     let is_count = |line: &&str| {
         (line.starts_with(|c: char| c.is_ascii_digit()) && COUNTS.iter().any(|words| line.contains(words)))
             || line.starts_with("Remark: The warnings can be suppressed with ")
@@ -101,7 +104,8 @@ pub(crate) fn without_counts(text: &str) -> String {
 }
 
 /// Gives places below the sources' folder, which debug information calls `.`, their whole path, as the other messages have it.
-pub(crate) fn in_folder(text: &str, folder: &Path) -> String {
+#[must_use]
+pub fn in_folder(text: &str, folder: &Path) -> String {
     let whole = |line: &str| match line.strip_prefix("./") {
         Some(rest) if head(line).is_some_and(|(_, place, _)| place.is_some()) => {
             folder.join(rest).display().to_string()

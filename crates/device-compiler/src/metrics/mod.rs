@@ -20,7 +20,7 @@ use std::fmt::Write;
 use code_object::metrics::{Access, COUNTERS, Function, Space, TABLE, Table, Traffic, Waves};
 
 use crate::Error;
-use crate::facts::ir::{Head, text};
+use crate::ir::{Head, text};
 use access::Bytes;
 use sizes::Types;
 

@@ -2,6 +2,8 @@
 //!
 //! The lexer knows just enough of C++ to tell code from comments and strings. It never fails: an open string ends with
 //! its line, an open comment with the file, and a byte that means nothing is punctuation.
+#![warn(missing_docs)]
+#![forbid(unsafe_code)]
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +37,11 @@ pub enum Kind {
 /// A piece of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
+    /// What it is.
     pub kind: Kind,
+    /// Where its bytes begin in the source.
     pub start: usize,
+    /// Where they end: the first byte after them.
     pub end: usize,
 }
 
@@ -53,7 +58,7 @@ impl Token {
 }
 
 /// Whether a byte can be part of a name.
-pub(crate) fn is_word_byte(byte: u8) -> bool {
+pub fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 

@@ -1,8 +1,8 @@
 //! Properties of the rewriting of inline PTX, on sources made of pieces that matter and on any bytes.
 
-use proptest::prelude::*;
+mod any_ptx;
 
-use crate::any_ptx;
+use proptest::prelude::*;
 
 /// Pieces of sources, of which some begin what others end.
 const PIECES: &[&str] = &[

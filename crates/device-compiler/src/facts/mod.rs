@@ -23,7 +23,6 @@
 
 mod debug;
 mod forbidden;
-pub(crate) mod ir;
 mod kernels;
 mod types;
 
@@ -41,6 +40,9 @@ use debug::DebugInfo;
 /// Changes when the same input would get other facts, or other code by another way: for keys of caches.
 pub const SCHEME: &str = "kernel facts 1";
 
+/// The same of code whose kernels [count what they do](Compilation::metrics).
+pub const METRICS_SCHEME: &str = metrics::SCHEME;
+
 /// Options that ask for source lines in code objects: what virtual GPUs name in their fault reports.
 ///
 /// They come before the caller's own, which may say otherwise (`-g0`, `-g`). The sections are compressed.
@@ -57,7 +59,7 @@ pub struct Compilation<'a> {
     pub work: &'a Path,
     /// The code object to write.
     pub object: &'a Path,
-    /// Whether the kernels [count what they do](crate::Builder::metrics).
+    /// Whether the kernels count what they do (`code_object::metrics`).
     pub metrics: bool,
     /// What each process of the compiler may use.
     pub limits: Limits,
@@ -90,7 +92,10 @@ impl Compilation<'_> {
     }
 
     /// As [`run`](Self::run), with the options of a precompiled header, which stands for what `front` has the compiler read.
-    pub(crate) fn run_with<'o>(
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_with<'o>(
         &self,
         mut front: Command,
         options: impl IntoIterator<Item = &'o OsStr>,

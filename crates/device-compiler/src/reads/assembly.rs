@@ -1,6 +1,6 @@
 //! Whether inline assembly may read files.
 
-use crate::facts::ir;
+use crate::ir;
 
 /// Directives that read none. Macros could make any directive, so those that define them are not here.
 const HARMLESS: &[&str] = &[

@@ -19,13 +19,13 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use crate::files::{fill, is_absent};
 use crate::private::{self, Owner};
 use crate::{Diagnostic, Error};
 
@@ -125,11 +125,6 @@ pub fn hash_of_file(path: &Path) -> Option<String> {
     Some(hash)
 }
 
-/// Whether a compiler finds no file at a path. A folder is none.
-pub(crate) fn is_absent(path: &Path) -> bool {
-    fs::metadata(path).map_or(true, |found| found.is_dir())
-}
-
 /// What a compilation gave.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
@@ -227,7 +222,7 @@ impl Cache {
     ///
     /// # Errors
     /// [`Error::Io`] names the folder for temporary files.
-    pub(crate) fn temporary() -> Result<Self, Error> {
+    pub fn temporary() -> Result<Self, Error> {
         let folder = tempfile::Builder::new().prefix("ferrocm-kernels-").tempdir();
         let folder = folder.map_err(|e| Error::io("make a folder in", std::env::temp_dir(), e))?;
         let cache = Self::open(folder.path())?;
@@ -235,16 +230,22 @@ impl Cache {
     }
 
     /// The folder of [CUDA's headers](crate::cuda), complete.
-    pub(crate) fn cuda_headers(&self) -> Result<PathBuf, Error> {
+    ///
+    /// # Errors
+    /// [`Error::Io`] names the file.
+    pub fn cuda_headers(&self) -> Result<PathBuf, Error> {
         crate::cuda::write_headers(&self.root.join("cuda"))
     }
 
-    pub(crate) fn tmp(&self) -> PathBuf {
+    fn tmp(&self) -> PathBuf {
         self.root.join("tmp")
     }
 
     /// A folder of its own for one compilation; removed when dropped.
-    pub(crate) fn work_folder(&self) -> Result<tempfile::TempDir, Error> {
+    ///
+    /// # Errors
+    /// [`Error::Io`] names the folder that it would be in.
+    pub fn work_folder(&self) -> Result<tempfile::TempDir, Error> {
         let tmp = self.tmp();
         tempfile::Builder::new()
             .prefix("work-")
@@ -307,8 +308,11 @@ impl Cache {
         }
     }
 
-    /// Makes a file of the cache appear under another path, where it stays whatever happens to the cache.
-    pub(crate) fn link(&self, hash: &str, path: &Path) -> std::io::Result<()> {
+    /// Makes the code with this hash appear under another path, where it stays whatever happens to the cache.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn link(&self, hash: &str, path: &Path) -> std::io::Result<()> {
         let file = self.place("objects", hash);
         fs::hard_link(&file, path).or_else(|_| fs::copy(&file, path).map(drop))
     }
@@ -453,24 +457,6 @@ fn children(folder: &Path) -> Vec<PathBuf> {
         return Vec::new();
     }
     fs::read_dir(folder).map(|dir| dir.flatten().map(|entry| entry.path()).collect()).unwrap_or_default()
-}
-
-/// Writes all bytes and makes sure that they are on the disk. `path` is the name for the error.
-fn fill(file: &mut File, path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(|e| Error::io("write", path, e))
-}
-
-/// Writes a file so that it is there completely or not at all, and not touched if it already has these bytes.
-pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    if fs::read(path).is_ok_and(|old| old == bytes) {
-        return Ok(());
-    }
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file =
-        tempfile::NamedTempFile::new_in(folder).map_err(|e| Error::io("make a file in", folder, e))?;
-    fill(file.as_file_mut(), path, bytes)?;
-    file.persist(path).map_err(|e| Error::io("write", path, e.error))?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+pub use crate::error::{Attempt, NotFound};
 pub use search::Search;
 pub use survey::{Finding, Need};
 
@@ -187,7 +188,8 @@ impl Toolchain {
     }
 
     /// A call of clang for whatever the caller says.
-    pub(crate) fn plain_command(&self) -> Command {
+    #[must_use]
+    pub fn plain_command(&self) -> Command {
         let mut command = probe::clang(&self.clang, &self.library_path);
         command.args(&self.args).arg("--no-default-config");
         command
@@ -224,42 +226,4 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
         .unwrap_or_default();
     paths.sort();
     paths
-}
-
-/// A place that was looked at and would not do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attempt {
-    /// What was looked for.
-    pub what: &'static str,
-    /// Where.
-    pub place: String,
-    /// Why it would not do.
-    pub reason: String,
-}
-
-/// No complete toolchain was found, or no nvcc.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub struct NotFound {
-    /// What was looked for.
-    pub what: &'static str,
-    /// Every place that was looked at, in order.
-    pub attempts: Vec<Attempt>,
-    /// What to do.
-    pub remedy: String,
-}
-
-impl NotFound {
-    /// The places alone, a line each.
-    #[must_use]
-    pub fn places(&self) -> String {
-        let line = |Attempt { what, place, reason }: &Attempt| format!("  {what}: {place}: {reason}");
-        self.attempts.iter().map(line).collect::<Vec<_>>().join("\n")
-    }
-}
-
-impl fmt::Display for NotFound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { what, remedy, .. } = self;
-        write!(f, "no {what} was found; tried\n{}\nTo get one, {remedy}.", self.places())
-    }
 }

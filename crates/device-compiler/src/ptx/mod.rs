@@ -10,7 +10,7 @@ mod template;
 
 use std::fmt::Write as _;
 
-use hipify::lexer::{Kind, Token, tokens};
+use cpp_lexer::{Kind, Token, tokens};
 
 /// A source or header with its inline PTX as C++, if it has any. Lines keep their numbers.
 #[must_use]

@@ -22,18 +22,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-use crate::cache::{Dependencies, Input, is_absent};
+use crate::cache::{Dependencies, Input};
+use crate::files::is_absent;
 use crate::limits::Limits;
 use crate::{Error, depfile, overlay};
 
-pub(crate) use search::Search;
-pub(crate) use search::Watch;
+use search::{Search, Watch};
 
 /// What a compilation read and looked for.
 #[derive(Clone, Debug)]
 pub struct Reads {
     /// When it began: what is newer may have changed since it was read.
-    pub(crate) begin: SystemTime,
+    begin: SystemTime,
     /// The compiler's folder, in which relative paths begin.
     folder: PathBuf,
     files: Vec<PathBuf>,
@@ -41,7 +41,7 @@ pub struct Reads {
 }
 
 /// A compilation whose reads are learnt.
-pub(crate) struct Learning {
+pub struct Learning {
     begin: SystemTime,
     folder: PathBuf,
     list: PathBuf,
@@ -51,7 +51,10 @@ pub(crate) struct Learning {
 impl Learning {
     /// Begins with a compilation by `command`, which has its source and all options but output and precompiled headers. Has it list what
     /// it reads, in the folder `work`.
-    pub(crate) fn begin(
+    ///
+    /// # Errors
+    /// [`Error::Io`] and [`Error::Program`], if the preprocessor cannot be asked where it looks.
+    pub fn begin(
         command: &mut Command,
         options: &[&OsStr],
         work: &Path,
@@ -73,7 +76,10 @@ impl Learning {
     /// What was learnt of it, now that it has ended well; nothing where that is not all.
     ///
     /// `source` is the text of the source, for messages that name none of the machine's files.
-    pub(crate) fn end(self, source: &[u8]) -> Result<Option<Reads>, Error> {
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin), and [`Error::Limit`].
+    pub fn end(self, source: &[u8]) -> Result<Option<Reads>, Error> {
         let Some(watch) = self.watch else { return Ok(None) };
         let Some(search) = watch.end(&self.folder, source)? else { return Ok(None) };
         let text = fs::read_to_string(&self.list).map_err(|e| Error::io("read", &self.list, e))?;
@@ -84,7 +90,7 @@ impl Learning {
 
 /// The options that have the files listed that a compilation reads. The driver refuses -MD for device code, the compiler behind it does
 /// not.
-pub(crate) fn list_of_files(list: &Path) -> impl Iterator<Item = OsString> {
+pub fn list_of_files(list: &Path) -> impl Iterator<Item = OsString> {
     let options = [
         "-dependency-file".into(),
         list.as_os_str().to_owned(),
@@ -97,12 +103,14 @@ pub(crate) fn list_of_files(list: &Path) -> impl Iterator<Item = OsString> {
 
 impl Reads {
     /// The same of a compilation that is part of a build, which has looked at files before.
-    pub(crate) fn since(&self, begin: SystemTime) -> Self {
+    #[must_use]
+    pub fn since(&self, begin: SystemTime) -> Self {
         Self { begin: begin.min(self.begin), ..self.clone() }
     }
 
     /// Whether the source, as the preprocessor leaves it, has what looks like inline assembly that reads files.
-    pub(crate) fn may_assemble_files(&self) -> bool {
+    #[must_use]
+    pub fn may_assemble_files(&self) -> bool {
         self.search.assembles_files
     }
 

@@ -6,10 +6,10 @@ use std::collections::HashMap;
 
 /// The numbered nodes of a module's metadata.
 #[derive(Debug, Default)]
-pub(super) struct Nodes<'a>(HashMap<u32, &'a str>);
+pub(crate) struct Nodes<'a>(HashMap<u32, &'a str>);
 
 impl<'a> Nodes<'a> {
-    pub(super) fn of(module: &'a str) -> Self {
+    pub(crate) fn of(module: &'a str) -> Self {
         let node = |line: &'a str| {
             let (id, node) = line.strip_prefix('!')?.split_once(" = ")?;
             Some((id.parse().ok()?, node.strip_prefix("distinct ").unwrap_or(node)))
@@ -17,28 +17,28 @@ impl<'a> Nodes<'a> {
         Self(module.lines().filter_map(node).collect())
     }
 
-    pub(super) fn get(&self, id: u32) -> Option<&'a str> {
+    pub(crate) fn get(&self, id: u32) -> Option<&'a str> {
         self.0.get(&id).copied()
     }
 
     /// All of a kind.
-    pub(super) fn of_kind(&self, wanted: &str) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn of_kind(&self, wanted: &str) -> impl Iterator<Item = &'a str> {
         self.0.values().copied().filter(move |node| kind(node) == Some(wanted))
     }
 
     /// A number that no node has, and neither has any above it.
-    pub(super) fn free(&self) -> u32 {
+    pub(crate) fn free(&self) -> u32 {
         self.0.keys().max().map_or(0, |last| last.saturating_add(1))
     }
 }
 
 /// `12` of `!12`.
-pub(super) fn reference(value: &str) -> Option<u32> {
+pub(crate) fn reference(value: &str) -> Option<u32> {
     value.trim().strip_prefix('!')?.parse().ok()
 }
 
 /// The elements of `!{…}`.
-pub(super) fn elements(node: &str) -> Option<Vec<&str>> {
+pub(crate) fn elements(node: &str) -> Option<Vec<&str>> {
     let inner = node.strip_prefix("!{")?.strip_suffix('}')?;
     if inner.trim().is_empty() {
         return Some(Vec::new());
@@ -47,12 +47,12 @@ pub(super) fn elements(node: &str) -> Option<Vec<&str>> {
 }
 
 /// The kind of a node: `DIBasicType` of `!DIBasicType(…)`.
-pub(super) fn kind(node: &str) -> Option<&str> {
+pub(crate) fn kind(node: &str) -> Option<&str> {
     Some(node.strip_prefix('!')?.split_once('(')?.0)
 }
 
 /// The value of a field of a node `!Kind(field: value, …)`, also of a whole line with one.
-pub(super) fn field<'a>(node: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn field<'a>(node: &'a str, name: &str) -> Option<&'a str> {
     let inner = node.split_once('(')?.1;
     let inner = &inner[..inner.rfind(')')?];
     split(inner, ',').into_iter().find_map(|pair| {
@@ -85,7 +85,7 @@ pub(crate) fn text(value: &str) -> Option<String> {
 }
 
 /// A text as an element of a node.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::from("!\"");
     for byte in text.bytes() {
         match byte {
@@ -134,9 +134,9 @@ fn unquoted(text: &str) -> impl Iterator<Item = (usize, char)> + '_ {
 pub(crate) struct Head<'a> {
     /// Everything before the name, such as the calling convention.
     pub(crate) before: &'a str,
-    pub(super) parameters: Vec<Parameter<'a>>,
+    pub(crate) parameters: Vec<Parameter<'a>>,
     /// The node of its debug information.
-    pub(super) subprogram: Option<u32>,
+    pub(crate) subprogram: Option<u32>,
 }
 
 /// A parameter of a [`Head`]: its type and attributes.
@@ -170,11 +170,11 @@ impl<'a> Head<'a> {
 
 impl Parameter<'_> {
     /// A pointer that the caller passes, not a value that lies in the argument segment.
-    pub(super) fn is_pointer(&self) -> bool {
+    pub(crate) fn is_pointer(&self) -> bool {
         self.0.first() == Some(&"ptr") && !self.0.iter().any(|part| part.starts_with("byref("))
     }
 
-    pub(super) fn has(&self, attribute: &str) -> bool {
+    pub(crate) fn has(&self, attribute: &str) -> bool {
         self.0.contains(&attribute)
     }
 }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 /// The prerequisites in the order of the file, without repetitions.
-pub(crate) fn parse(text: &str) -> Vec<PathBuf> {
+#[must_use]
+pub fn parse(text: &str) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = Vec::new();
     let body = text.split_once(": ").map_or(text, |(_, body)| body);
     let mut word = String::new();

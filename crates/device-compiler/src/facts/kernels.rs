@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::debug::DebugInfo;
-use super::ir::{Head, Nodes, elements, field, quoted, reference, text};
 use super::types::{Type, Types};
+use crate::ir::{Head, Nodes, elements, field, quoted, reference, text};
 
 /// What is known of an argument. Empty texts are what is not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,7 +72,7 @@ fn arguments(line: &str, nodes: &Nodes<'_>, names: &Names) -> Option<Vec<Argumen
     let declared = head.subprogram.and_then(|id| declared(id, nodes, names));
     // If the compiler passes other arguments than the source declares, it is not known which is which.
     let declared = declared.filter(|declared| declared.len() == head.parameters.len());
-    let argument = |(index, parameter): (usize, &super::ir::Parameter<'_>)| {
+    let argument = |(index, parameter): (usize, &crate::ir::Parameter<'_>)| {
         let (name, ty) = declared.as_ref().map(|declared| declared[index].clone()).unwrap_or_default();
         let access = if !parameter.is_pointer() {
             ""

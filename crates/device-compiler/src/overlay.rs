@@ -25,14 +25,15 @@ fn include_folders<'a>(
 
 /// A file as clang is to see it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Rewritten {
+pub struct Rewritten {
     /// The paths under which clang opens it: several where links lead to it.
     names: BTreeSet<PathBuf>,
     text: String,
 }
 
 /// A path as clang looks it up: as it is put together from the folder of the file with the `#include`, without dots, links as they are.
-pub(crate) fn named(path: &Path) -> PathBuf {
+#[must_use]
+pub fn named(path: &Path) -> PathBuf {
     let mut named = PathBuf::new();
     for part in std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).components() {
         match part {
@@ -44,7 +45,7 @@ pub(crate) fn named(path: &Path) -> PathBuf {
 }
 
 /// The source and the headers that it reaches, as far as [`ptx::rewrite`] changes them. What cannot be read is clang's to report.
-pub(crate) fn rewritten<'a>(
+pub fn rewritten<'a>(
     source: &Path,
     includes: &[PathBuf],
     options: impl Iterator<Item = &'a OsString>,
@@ -74,7 +75,10 @@ pub(crate) fn rewritten<'a>(
 }
 
 /// Writes what clang is to read instead of files with inline PTX into a folder; returns the options that say so.
-pub(crate) fn write(rewritten: &[Rewritten], work: &Path) -> Result<Vec<OsString>, Error> {
+///
+/// # Errors
+/// [`Error::Io`] names the file.
+pub fn write(rewritten: &[Rewritten], work: &Path) -> Result<Vec<OsString>, Error> {
     let mut roots = Vec::new();
     for (i, Rewritten { names, text }) in rewritten.iter().enumerate() {
         let contents = work.join(format!("ptx{i}"));

@@ -1,6 +1,6 @@
 //! Names of types, from their debug information.
 
-use super::ir::{self, Nodes, elements, field, kind, reference};
+use crate::ir::{self, Nodes, elements, field, kind, reference};
 
 /// How deep types are followed: more than any program has, and an end where they turn in a circle.
 const DEEPEST: usize = 32;

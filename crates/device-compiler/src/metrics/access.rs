@@ -3,7 +3,7 @@
 use code_object::metrics::{Access, Space};
 
 use super::sizes::Types;
-use crate::facts::ir::split;
+use crate::ir::split;
 
 /// An access of an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! CUDA's headers for AMD targets, and which sources are CUDA's.
 //!
 //! The headers are part of this crate. They have CUDA's file names (`cuda_runtime.h`, `cuda_fp16.h`, `cooperative_groups.h` …) and give
-//! CUDA's names for HIP's. A [`Builder`](crate::Builder) and run-time compilation put them on every compiler's include path, so
-//! that a `.cu` written for nvcc compiles as it is.
+//! CUDA's names for HIP's. Builds and run-time compilation put them on every compiler's include path, so that a
+//! `.cu` written for nvcc compiles as it is.
 //!
 //! # Dialects
 //! In [`Dialect::Cuda`] a source reads `cuda_runtime.h` first, as with nvcc, and a warp has 32 lanes on every target: `warpSize` is 32,
@@ -19,16 +19,16 @@
 //!   [Inline PTX](crate::ptx) becomes C++.
 //! * A `CUdeviceptr` is a pointer, as in HIP.
 //! * Host code is compiled for its messages only, and kernels are launched from Rust, unless
-//!   [`build_lib`](crate::Builder::build_lib) makes a library of it.
+//!   [`build_lib`](https://docs.rs/ferrocm-kernel-build/latest/kernel_build/struct.Builder.html#method.build_lib) makes a library of it.
 
 use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use hipify::lexer::{Kind, tokens};
+use cpp_lexer::{Kind, tokens};
 
 use crate::Error;
-use crate::cache::write_atomically;
+use crate::files::write_atomically;
 
 /// What a source is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -385,10 +385,14 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda");
         let mut found = Vec::new();
         // libcu++'s names have no extension.
-        crate::discover::walk(&folder, &mut |path| {
-            found.push(path.strip_prefix(&folder).unwrap().to_owned())
-        })
-        .unwrap();
+        let mut open = vec![folder.clone()];
+        while let Some(path) = open.pop() {
+            if path.is_dir() {
+                open.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            } else {
+                found.push(path.strip_prefix(&folder).unwrap().to_owned());
+            }
+        }
         found.sort();
         let mut listed: Vec<PathBuf> = HEADERS.iter().map(|(name, _)| name.into()).collect();
         listed.sort();

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::ir::{self, Nodes};
+use crate::ir::{self, Nodes};
 
 /// What the compiler says of such a call, before the message that the function has.
 const REPORT: &str = "declared with 'error' attribute";

@@ -61,7 +61,7 @@ const OF_FUNCTIONS: &[&str] =
 /// A function that stands in its file, not in a class or namespace.
 fn bare(line: &str) -> String {
     let line = without(line.to_owned(), OF_FUNCTIONS);
-    match (super::ir::field(&line, "scope"), super::ir::field(&line, "file")) {
+    match (crate::ir::field(&line, "scope"), crate::ir::field(&line, "file")) {
         (Some(scope), Some(file)) if scope != file => {
             line.replacen(&format!("scope: {scope},"), &format!("scope: {file},"), 1)
         }
@@ -72,7 +72,7 @@ fn bare(line: &str) -> String {
 /// A node without these fields, none of which is its first.
 fn without(mut line: String, fields: &[&str]) -> String {
     for field in fields {
-        if let Some(value) = super::ir::field(&line, field) {
+        if let Some(value) = crate::ir::field(&line, field) {
             line = line.replacen(&format!(", {field}: {value}"), "", 1);
         }
     }

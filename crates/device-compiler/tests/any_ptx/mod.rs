@@ -1,6 +1,6 @@
 //! What holds for inline PTX in every source, whatever its bytes are. The fuzz target runs this, too.
 
-use kernel_build::ptx::rewrite;
+use device_compiler::ptx::rewrite;
 
 /// Rewrites a source and checks what has to hold.
 ///
