@@ -35,6 +35,8 @@ mod error;
 pub mod facts;
 pub mod files;
 mod ir;
+#[cfg(test)]
+mod layers;
 pub mod limits;
 mod metrics;
 pub mod overlay;

@@ -563,21 +563,21 @@ impl Builder {
         let mut plans: Vec<Plan<'a>> = sources.iter().map(plan).collect();
         for (text, named) in self.targets_for.drain(..) {
             let (pattern, named) = (Pattern::new(&text)?, named?);
-            pattern.check(sources)?;
-            for plan in plans.iter_mut().filter(|plan| pattern.matches(plan.source)) {
+            pattern.check(sources.iter().map(|source| source.relative.as_str()))?;
+            for plan in plans.iter_mut().filter(|plan| pattern.matches(&plan.source.relative)) {
                 plan.targets.clone_from(&named);
             }
         }
         // It is read by every build script of a program: a pattern need not mean a source of this one.
         for (pattern, named) in targets::targets_for_from_env()? {
-            for plan in plans.iter_mut().filter(|plan| pattern.matches(plan.source)) {
+            for plan in plans.iter_mut().filter(|plan| pattern.matches(&plan.source.relative)) {
                 plan.targets.clone_from(&named);
             }
         }
         for (text, option) in &self.options_for {
             let pattern = Pattern::new(text)?;
-            pattern.check(sources)?;
-            for plan in plans.iter_mut().filter(|plan| pattern.matches(plan.source)) {
+            pattern.check(sources.iter().map(|source| source.relative.as_str()))?;
+            for plan in plans.iter_mut().filter(|plan| pattern.matches(&plan.source.relative)) {
                 plan.options.push(option.clone());
             }
         }

@@ -120,10 +120,11 @@ impl Sources {
         let sources = &mut self.list;
         sources.sort_by(|a, b| a.relative.cmp(&b.relative));
         for pattern in only.iter().chain(excluded) {
-            pattern.check(sources)?;
+            pattern.check(sources.iter().map(|source| source.relative.as_str()))?;
         }
-        let fits =
-            |patterns: &[Pattern], source: &Source| patterns.iter().any(|pattern| pattern.matches(source));
+        let fits = |patterns: &[Pattern], source: &Source| {
+            patterns.iter().any(|pattern| pattern.matches(&source.relative))
+        };
         sources.retain(|source| (only.is_empty() || fits(only, source)) && !fits(excluded, source));
         for (i, source) in sources.iter().enumerate() {
             if !source.path.is_file() {

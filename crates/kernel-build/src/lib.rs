@@ -85,6 +85,7 @@ mod build;
 mod builder;
 mod bundle;
 mod compile;
+mod cuda_arch;
 mod discover;
 mod embed;
 mod error;
@@ -92,14 +93,18 @@ mod features;
 mod glob;
 mod inputs;
 mod jobs;
+#[cfg(test)]
+mod layers;
 mod library;
 mod missing;
 mod nvcc;
 mod nvidia;
+mod occupancy;
 mod prebuilt;
 mod prefix;
 pub mod report;
 mod select;
+mod target;
 mod targets;
 mod translate;
 
@@ -109,8 +114,10 @@ pub use device_compiler::{Diagnostic, Error as CompilerError, Place, Severity, t
 
 pub use build::{Build, BuiltBundle, BuiltImage, BuiltModule, BuiltObject, KernelUse};
 pub use builder::{Builder, Event};
+pub use cuda_arch::{CudaArch, ParseArchError};
 pub use error::{CompileFailure, Error};
 pub use glob::Glob;
-pub use nvidia::{CudaArch, DEFAULT_CUDA_ARCHS, Nvcc, Nvidia, ParseArchError};
-pub use targets::{DEFAULT_TARGETS, Target, targets_from_env};
+pub use nvidia::{DEFAULT_CUDA_ARCHS, Nvcc, Nvidia};
+pub use target::Target;
+pub use targets::{DEFAULT_TARGETS, targets_from_env};
 pub use translate::Translate;

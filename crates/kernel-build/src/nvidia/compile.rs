@@ -9,11 +9,11 @@ use code_object::embedded::CudaKind;
 use device_compiler::cache::{Cache, Dependencies, Entry};
 use device_compiler::{Diagnostic, diagnostics};
 
-use super::{CudaArch, Nvcc, kernels};
+use super::{Nvcc, kernels};
 use crate::compile::{Failed, Plan, failure};
 use crate::inputs::{Inputs, headers_of, headers_of_all, part};
 
-use crate::{BuiltImage, Error, Target, nvcc};
+use crate::{BuiltImage, CudaArch, Error, Target, nvcc};
 
 /// Changes when the same inputs would give other results.
 const SCHEMA: &str = "ferrocm nvcc cache 2";
