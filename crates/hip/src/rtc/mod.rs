@@ -48,11 +48,10 @@
 //! process, and has none.
 
 mod compiler;
-mod error;
 mod program;
 
+pub use crate::error::{CompileError, Unavailable};
 pub use compiler::Compiler;
 pub use device_compiler::cuda::Dialect;
 pub use device_compiler::{Diagnostic, Place, Severity};
-pub use error::{CompileError, Unavailable};
 pub use program::{Compiled, Program};

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
+use device_compiler::Diagnostic;
 use hip_sys::rtc::hiprtcResult;
-
-use super::Diagnostic;
 
 /// The compiler refused a program.
 #[derive(Clone, PartialEq, Eq)]
