@@ -24,6 +24,7 @@ mod module;
 mod order;
 mod peers;
 mod pitched;
+#[cfg(feature = "rtc")]
 mod ptx;
 mod rects;
 #[cfg(feature = "rtc")]
