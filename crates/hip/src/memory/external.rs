@@ -85,8 +85,9 @@ impl ExternalMemory {
     /// beyond `bytes` there is a fault.
     ///
     /// # Errors
-    /// [`Error::ExternalMemory`] for no bytes, else [`Error::Hip`]: `hipErrorInvalidValue` from virtual GPUs if the descriptor stands for no
-    /// memory, or for less, `hipErrorOutOfMemory` from AMD's library.
+    /// [`Error::ExternalMemory`](crate::Error::ExternalMemory) for no bytes, else [`Error::Hip`](crate::Error::Hip):
+    /// `hipErrorInvalidValue` from virtual GPUs if the descriptor stands for no memory, or for less, `hipErrorOutOfMemory` from AMD's
+    /// library.
     ///
     /// # Safety
     /// - The descriptor stands for memory that this device reaches, of at least so many bytes: libraries do not look.
@@ -158,8 +159,9 @@ impl ExternalMemory {
     /// Its end is the end of the mapping (`hipFree`), once no stream and no graph uses it; what is in the memory stays.
     ///
     /// # Errors
-    /// [`Error::ExternalMemory`] if the part does not lie in the memory, is misaligned, or another buffer has some of it;
-    /// [`Error::TooLarge`] if the size does not fit into the address space, else [`Error::Hip`].
+    /// [`Error::ExternalMemory`](crate::Error::ExternalMemory) if the part does not lie in the memory, is misaligned, or another buffer
+    /// has some of it;
+    /// [`Error::TooLarge`](crate::Error::TooLarge) if the size does not fit into the address space, else [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipExternalMemoryGetMappedBuffer")]
     #[doc(alias = "cudaExternalMemoryGetMappedBuffer")]
     #[doc(alias = "cuExternalMemoryGetMappedBuffer")]
