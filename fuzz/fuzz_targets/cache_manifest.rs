@@ -1,7 +1,7 @@
 //! Any bytes as the manifest of a cache of kernels: it has no entries, or those whose bytes these are. With a good hash before them, too.
 #![no_main]
 
-use kernel_build::cache::{Cache, Dependencies, entries};
+use device_compiler::cache::{Cache, Dependencies, entries};
 use libfuzzer_sys::fuzz_target;
 
 const KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
@@ -9,7 +9,7 @@ const KEY: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccdde
 fuzz_target!(|bytes: &[u8]| {
     check(bytes);
     // What anybody can make: the format's hash of these bytes, for this key.
-    let sealed = kernel_build::cache::sealed(KEY, bytes);
+    let sealed = device_compiler::cache::sealed(KEY, bytes);
     check(&sealed);
     if let Ok(text) = std::str::from_utf8(bytes)
         && let Some(dependencies) = Dependencies::from_json(text)

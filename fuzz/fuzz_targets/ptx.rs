@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../crates/kernel-build/tests/any_ptx/mod.rs"]
+#[path = "../../crates/device-compiler/tests/any_ptx/mod.rs"]
 mod any_ptx;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use code_object::TargetId;
 use kernel_build::DEFAULT_TARGETS;
-use kernel_build::cuda::Dialect;
+use kernel_build::Dialect;
 
 /// Measures a build script that compiles CUDA sources, beside a plain loop of the same compiler.
 #[derive(Debug, Parser)]

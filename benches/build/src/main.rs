@@ -17,7 +17,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use code_object::TargetId;
-use kernel_build::cuda::Dialect;
+use kernel_build::Dialect;
 use kernel_build::toolchain::{self, Toolchain};
 
 use arguments::Arguments;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use code_object::{CodeObject, TargetId};
-use kernel_build::cuda::{self, Dialect};
-use kernel_build::facts::SOURCE_LINES;
+use device_compiler::cuda::{self, Dialect};
+use device_compiler::facts::SOURCE_LINES;
 use kernel_build::toolchain::Toolchain;
 
 use crate::arguments::Arguments;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use kernel_build::Builder;
-use kernel_build::cuda::Dialect;
+use kernel_build::Dialect;
 use serde::{Deserialize, Serialize};
 
 /// Names the file that says what the process is to build.

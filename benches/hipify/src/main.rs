@@ -102,7 +102,7 @@ fn measure(arguments: &Arguments) -> io::Result<()> {
     })?;
     row("hipify, launches as calls", time, lines);
 
-    let installed = || kernel_build::toolchain::find().ok().and_then(|toolchain| toolchain.hipify);
+    let installed = || device_compiler::toolchain::find().ok().and_then(|toolchain| toolchain.hipify);
     let Some(program) = arguments.hipify_perl.clone().or_else(installed) else {
         println!("hipify-perl is not installed; `cargo xtask setup` installs it");
         return Ok(());

@@ -6,7 +6,7 @@ use std::{env, fs};
 
 use bindgen_cuda::Builder;
 use code_object::text;
-use kernel_build::toolchain;
+use device_compiler::toolchain;
 use test_skip::{Lack, skip};
 
 /// Set for a process that runs a script: its sources' folder.

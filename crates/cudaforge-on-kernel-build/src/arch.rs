@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn the_default_is_what_device_code_sees() {
         let header =
-            kernel_build::cuda::HEADERS.iter().find(|(name, _)| *name == "ferrocm_arch.h").unwrap().1;
+            device_compiler::cuda::HEADERS.iter().find(|(name, _)| *name == "ferrocm_arch.h").unwrap().1;
         assert!(header.contains(&format!("#define __CUDA_ARCH__ {DEFAULT}0\n")), "{header}");
     }
 }

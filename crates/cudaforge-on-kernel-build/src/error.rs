@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use kernel_build::Error as Cause;
+use kernel_build::{CompilerError, Error as Cause};
 
 /// What the functions of this crate return.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -49,14 +49,16 @@ impl From<Cause> for Error {
     fn from(error: Cause) -> Self {
         let message = error.to_string();
         match error {
-            Cause::Toolchain(_) => Self::NvccNotFound(message),
+            Cause::Compiler(CompilerError::Toolchain(_)) => Self::NvccNotFound(message),
             Cause::Compile { failures } => {
                 let path = failures.first().map(|failure| failure.source.clone()).unwrap_or_default();
                 Self::CompilationFailed { path, message }
             }
             Cause::HostCode { source_file, .. } => Self::CompilationFailed { path: source_file, message },
             Cause::Library { .. } => Self::LinkingFailed(message),
-            Cause::Io { source, .. } => Self::Io(std::io::Error::new(source.kind(), message)),
+            Cause::Compiler(CompilerError::Io { source, .. }) => {
+                Self::Io(std::io::Error::new(source.kind(), message))
+            }
             _ => Self::InvalidConfig(message),
         }
     }

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use hip_sys::hipError_t;
 use hsa_sys::*;
 
-use crate::Error;
 use crate::error::Hsa;
 use crate::error::Result;
+use crate::start::Error;
 use crate::visible::Visible;
 
 /// HSA functions without which nothing works. The others are missed only where they are used.

@@ -37,6 +37,13 @@ macro_rules! exported {
                 Extensions { $($name: self.$name,)* ..Extensions::NONE }
             }
         }
+
+        impl Extensions {
+            /// Whether there is one that AMD's libraries do not have.
+            pub(crate) fn are_own(&self) -> bool {
+                $(self.$name.is_some())||*
+            }
+        }
     };
 }
 
@@ -134,5 +141,6 @@ mod tests {
         assert_eq!((exported.size, exported.runtime_version), (size_of::<ExportedExtensions>(), 7));
         let found = exported.extensions();
         assert!(found.set_release_waits.is_some() && found.device_output.is_none());
+        assert!(found.are_own() && !Extensions::NONE.are_own());
     }
 }

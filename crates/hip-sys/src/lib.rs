@@ -176,6 +176,14 @@ sys_load::table_api! {
     bridge: bridge::apply,
 }
 
+impl Table {
+    /// The release of AMD's library, if this is that and its version is known. None for implementations inside the process, and for this
+    /// project's own libraries, which have [`Extensions`] that AMD's lack.
+    pub fn amd_release(&self) -> Option<Version> {
+        self.version().filter(|_| !self.ext.are_own())
+    }
+}
+
 /// Asks the HIP runtime for its version. That initialises it, GPU or not, so it is only done when the file's name does
 /// not tell: the layout of structures depends on it.
 fn runtime_version(library: &Library) -> Option<Version> {

@@ -1,18 +1,38 @@
-//! The one error type of this crate.
+//! The one error type of this crate, and below it those of its subjects. What they say is of names and numbers: they know nothing of the
+//! things that fail.
+
+#[cfg(feature = "rtc")]
+mod compile;
+mod external_memory;
+mod fault;
+mod graph;
+mod ipc;
+mod launch;
+mod near;
+mod uri;
+mod virtual_memory;
 
 use std::fmt;
 use std::path::PathBuf;
 
 use hip_sys::hipError_t;
+#[cfg(feature = "rtc")]
 use hip_sys::rtc::hiprtcResult;
 
-use crate::graph::GraphError;
-use crate::ipc::IpcError;
-use crate::launch::LaunchError;
-use crate::memory::{ExternalMemoryError, VirtualMemoryError};
-use crate::quirks::Quirk;
-use crate::rtc::{CompileError, Unavailable};
-use crate::uri::UriError;
+use crate::address::DeviceAddress;
+use crate::quirks::{KNOWN_FAULTS_VARIABLE, Quirk};
+
+#[cfg(feature = "rtc")]
+pub use compile::{CompileError, Unavailable};
+pub use external_memory::ExternalMemoryError;
+pub(crate) use fault::is_fault;
+pub use fault::{FaultReport, HostLaunchError};
+pub use graph::GraphError;
+pub use ipc::IpcError;
+pub use launch::{Argument, LaunchError};
+pub(crate) use near::near_names;
+pub use uri::UriError;
+pub use virtual_memory::VirtualMemoryError;
 
 /// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -108,10 +128,7 @@ pub enum Error {
     },
 
     /// The library behind the device is known to do this wrongly.
-    #[error(
-        "{operation} has a known fault: {quirk}; {}=ignore uses it all the same",
-        crate::KNOWN_FAULTS_VARIABLE
-    )]
+    #[error("{operation} has a known fault: {quirk}; {}=ignore uses it all the same", KNOWN_FAULTS_VARIABLE)]
     KnownFault {
         /// The HIP function.
         operation: &'static str,
@@ -129,14 +146,17 @@ pub enum Error {
     },
 
     /// The run-time compiler refused a program.
+    #[cfg(feature = "rtc")]
     #[error(transparent)]
     Compile(Box<CompileError>),
 
     /// There is no run-time compiler.
+    #[cfg(feature = "rtc")]
     #[error(transparent)]
     CompilerUnavailable(Box<Unavailable>),
 
     /// A call into the run-time compiler failed.
+    #[cfg(feature = "rtc")]
     #[error("{operation} failed: {code:?}")]
     Rtc {
         /// The function of hiprtc that was called.
@@ -146,6 +166,7 @@ pub enum Error {
     },
 
     /// The cache of what the run-time compiler has made cannot be used.
+    #[cfg(feature = "rtc")]
     #[error("the cache of compiled programs: {problem}")]
     CompileCache {
         /// What is wrong.
@@ -153,6 +174,7 @@ pub enum Error {
     },
 
     /// A variable does not say how long the run-time compiler may run, or how much memory it may have.
+    #[cfg(feature = "rtc")]
     #[error("{problem}")]
     CompileLimit {
         /// Which variable, and what would be right.
@@ -281,7 +303,7 @@ pub enum Error {
         /// The size of the memory in bytes.
         bytes: usize,
         /// Where it lies.
-        address: crate::DeviceAddress,
+        address: DeviceAddress,
         /// The element that was asked for.
         element: &'static str,
         /// The size of that, bytes.
@@ -452,43 +474,12 @@ impl Error {
     }
 }
 
-/// Whether a status means that a kernel ended abnormally.
-pub(crate) fn is_fault(code: hipError_t) -> bool {
-    [
-        hipError_t::hipErrorIllegalAddress,
-        hipError_t::hipErrorLaunchFailure,
-        hipError_t::hipErrorLaunchTimeOut,
-        hipError_t::hipErrorAssert,
-    ]
-    .contains(&code)
-}
-
 impl From<variables::Error> for Error {
     fn from(error: variables::Error) -> Self {
         Self::Environment {
             variable: error.variable,
             problem: format!("`{}`: {}", error.value, error.problem),
         }
-    }
-}
-
-/// A launch of compiled host code that has failed: `kernel<<<…>>>(…)`, which has no result of its own.
-///
-/// Whoever waits for the stream next is told, unless the host code has asked for its last error (`hipGetLastError`). The launch has done
-/// nothing; what the stream was given before and after is done.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{operation}: a launch of compiled host code had failed: {text}")]
-pub struct HostLaunchError {
-    /// The HIP function that has told.
-    pub(crate) operation: &'static str,
-    pub(crate) code: hipError_t,
-    pub(crate) text: String,
-}
-
-impl HostLaunchError {
-    /// What the library says: which kernel was not launched, and why.
-    pub fn text(&self) -> &str {
-        &self.text
     }
 }
 
@@ -500,62 +491,17 @@ impl Error {
     }
 }
 
+impl From<ExternalMemoryError> for Error {
+    fn from(error: ExternalMemoryError) -> Self {
+        Self::ExternalMemory(Box::new(error))
+    }
+}
+
 impl From<LaunchError> for Error {
     fn from(error: LaunchError) -> Self {
         Self::Launch(Box::new(error))
     }
 }
-
-/// What is known about a kernel that ended abnormally.
-///
-/// The virtual GPU's report names the kernel, the program counter, the instruction, and the workgroup, wave and lane that
-/// executed it. Where a library has no such report, the text says so.
-#[derive(Clone, Debug)]
-pub struct FaultReport {
-    pub(crate) operation: &'static str,
-    pub(crate) code: hipError_t,
-    pub(crate) text: String,
-    pub(crate) contained: bool,
-    pub(crate) details: Option<Box<gpu_report::Fault>>,
-}
-
-impl FaultReport {
-    /// The HIP function that returned the fault.
-    pub fn operation(&self) -> &'static str {
-        self.operation
-    }
-
-    /// The HIP status that it returned.
-    pub fn code(&self) -> hipError_t {
-        self.code
-    }
-
-    /// Whether the fault has ended its stream and nothing else: other streams and new ones work. If not, the library gives no
-    /// such promise, and [`Error::is_sticky`] is true.
-    pub fn is_contained(&self) -> bool {
-        self.contained
-    }
-
-    /// What the virtual GPU knows of the fault: what went wrong with which address and allocation, the kernel, its source lines,
-    /// the program counter, the instruction, and who executed it. None from other libraries, and where a stream failed for
-    /// another reason than a kernel.
-    pub fn details(&self) -> Option<&gpu_report::Fault> {
-        self.details.as_deref()
-    }
-
-    /// The report's text, of one or several lines.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-}
-
-impl fmt::Display for FaultReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} found a device fault ({:?}): {}", self.operation, self.code, self.text)
-    }
-}
-
-impl std::error::Error for FaultReport {}
 
 fn list(names: &[String]) -> String {
     if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
@@ -572,50 +518,9 @@ fn suggestion(near: &[String], available: &usize) -> String {
     }
 }
 
-/// The `names` most like `wanted`, the nearest first: for "did you mean".
-pub(crate) fn near_names<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    const SHOWN: usize = 3;
-    let mut ranked: Vec<(usize, &str)> = names
-        .into_iter()
-        .filter_map(|name| {
-            let distance = edit_distance(wanted, name);
-            let close = distance <= wanted.len().max(name.len()) / 3;
-            let contained = !wanted.is_empty() && (name.contains(wanted) || wanted.contains(name));
-            (close || contained).then_some((distance, name))
-        })
-        .collect();
-    ranked.sort_unstable();
-    ranked.into_iter().take(SHOWN).map(|(_, name)| name.to_owned()).collect()
-}
-
-/// Levenshtein distance over bytes.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn near_names_come_nearest_first() {
-        let names = ["fill_f32", "fill_f16", "softmax_f32", "saxpy"];
-        assert_eq!(near_names("fill_f3", names), ["fill_f32", "fill_f16"]);
-        assert_eq!(near_names("saxpi", names), ["saxpy"]);
-        assert_eq!(near_names("softmax", names), ["softmax_f32"]);
-        assert!(near_names("gemm", names).is_empty());
-        assert!(near_names("", names).is_empty());
-    }
 
     #[test]
     fn what_main_prints_is_the_text() {
@@ -647,13 +552,6 @@ mod tests {
         ] {
             assert_eq!(format!("{error:?}"), error.to_string());
             assert_eq!(format!("{:?}", Err::<(), _>(&error)), format!("Err({error})"));
-        }
-    }
-
-    #[test]
-    fn edit_distance_counts_edits() {
-        for (a, b, distance) in [("", "", 0), ("", "abc", 3), ("abc", "", 3), ("kitten", "sitting", 3)] {
-            assert_eq!(edit_distance(a, b), distance);
         }
     }
 

@@ -85,6 +85,7 @@
 //! # Features
 //! | feature | by default | brings |
 //! |---|---|---|
+//! | `rtc` | on | [`rtc`] and [`Device::compile`]: kernels compiled at run time. Without it, a program has nothing of a compiler in it. |
 //! | `virtual` | on | the virtual GPU. Without it, a program for real GPUs compiles no engine, which is most of the build; the URI `vgpu` is [`Error::BackendUnavailable`], and `auto` skips it with that reason. |
 //! | `bytemuck` | off | `Plain`, by which types of other crates that are `bytemuck::Pod` are [`DeviceCopy`]. |
 //! | `num-complex` | off | `num_complex::Complex` as [`DeviceCopy`]. |
@@ -94,9 +95,11 @@
 //! Anything that HIP has and this crate has not can be called through [`Device::table`].
 #![warn(missing_docs)]
 
+mod address;
 mod backend;
 mod call;
 mod completion;
+mod current;
 mod device;
 pub mod docs;
 mod error;
@@ -109,6 +112,8 @@ pub mod graph;
 mod ipc;
 mod kernel_info;
 pub mod launch;
+#[cfg(test)]
+mod layers;
 mod lazy;
 mod live;
 mod memory;
@@ -117,6 +122,7 @@ mod module;
 mod quirks;
 pub mod report;
 pub mod roctx;
+#[cfg(feature = "rtc")]
 pub mod rtc;
 mod stream;
 mod threads;
@@ -133,34 +139,37 @@ mod usage;
 #[cfg(doctest)]
 struct TheMachineBehind;
 
+pub use address::DeviceAddress;
 pub use backend::{Backend, Skipped};
 pub use call::drop_failures;
 pub use code_object;
 pub use code_object::TargetId;
 pub use completion::Completion;
 pub use device::{Device, Limit, MemoryInfo, PciAddress, PeerLink, PeerMatrix, Properties};
-pub use error::{Error, FaultReport, HostLaunchError, Result};
+pub use error::{
+    Error, ExternalMemoryError, FaultReport, GraphError, HostLaunchError, IpcError, LaunchError, Result,
+    UriError, VirtualMemoryError,
+};
 pub use event::{Event, EventOptions};
 pub use function::{Function, SuggestedBlock};
 pub use global::{Global, GlobalMut};
-pub use graph::{Graph, GraphBuffer, GraphError, GraphExec, GraphMemory, GraphResource, SharedHostBuffer};
+pub use graph::{Graph, GraphBuffer, GraphExec, GraphMemory, GraphResource, SharedHostBuffer};
 #[doc(inline)]
 pub use hip_derive::DeviceCopy;
 pub use hip_sys;
-pub use ipc::{IpcError, IpcEvent, IpcMemory};
+pub use ipc::{IpcEvent, IpcMemory};
 pub use kernel_info::FunctionAttributes;
-pub use launch::{KernelArg, Launch, LaunchConfig, LaunchError, PreparedLaunch};
+pub use launch::{KernelArg, Launch, LaunchConfig, PreparedLaunch};
 pub use lazy::LazyModule;
 pub use live::{Live, live};
 #[cfg(feature = "bytemuck")]
 pub use memory::Plain;
 pub use memory::{
     ALLOCATOR_VARIABLE, Access, AddressRange, Advice, Allocator, CacheLimits, Chunks, ChunksMut, CopyScope,
-    DeviceAddress, DeviceBuffer, DeviceCopy, DeviceMemory, DeviceMemoryMut, DeviceRect, DeviceRectMut,
-    DeviceSlice, DeviceSliceMut, ExternalMemory, ExternalMemoryError, Granularity, GrowableBuffer,
-    HostBuffer, HostOptions, Location, ManagedBuffer, MappedBuffer, MemoryOwner, MemoryPool, MemoryStats,
-    Number, Pending, PendingFuture, PhysicalMemory, PitchedBuffer, PoolReuse, PoolStats, RectLayout, Region,
-    RegisteredBuffer, VirtualMemoryError,
+    DeviceBuffer, DeviceCopy, DeviceMemory, DeviceMemoryMut, DeviceRect, DeviceRectMut, DeviceSlice,
+    DeviceSliceMut, ExternalMemory, Granularity, GrowableBuffer, HostBuffer, HostOptions, Location,
+    ManagedBuffer, MappedBuffer, MemoryOwner, MemoryPool, MemoryStats, Number, Pending, PendingFuture,
+    PhysicalMemory, PitchedBuffer, PoolReuse, PoolStats, RectLayout, Region, RegisteredBuffer,
 };
 pub use module::Module;
 pub use quirks::{Effect, KNOWN_FAULTS_VARIABLE, QUIRKS, Quirk};
@@ -169,4 +178,4 @@ pub use report::{Checks, CounterFormat, Counters, Fault, FaultKind};
 pub use stream::{
     Awaited, COUNTED_KERNELS, HostSignal, Stream, StreamOptions, StreamPriorities, host_function_failures,
 };
-pub use uri::{DeviceUri, UriError};
+pub use uri::DeviceUri;

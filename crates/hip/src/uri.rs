@@ -23,6 +23,8 @@ use std::str::FromStr;
 
 use code_object::TargetId;
 
+pub use crate::error::UriError;
+
 /// The environment variable that names the default device.
 pub const DEVICE_VARIABLE: &str = variables::DEVICE.name;
 
@@ -75,40 +77,6 @@ pub struct VirtualGpu {
     pub checks: Option<gpu_report::Checks>,
     /// `counters=`: how the counters of each kernel are written to standard error.
     pub counters: Option<gpu_report::CounterFormat>,
-}
-
-/// Why a text is not a device URI: names the bad part and says what would be right.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("bad device URI `{uri}`: `{part}` {problem}; {expected}")]
-pub struct UriError {
-    uri: String,
-    part: String,
-    problem: &'static str,
-    expected: String,
-}
-
-/// As its text: it is what a program prints whose `main` returns it.
-impl fmt::Debug for UriError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl UriError {
-    /// The whole text that was to be parsed.
-    pub fn uri(&self) -> &str {
-        &self.uri
-    }
-
-    /// The part of it that is wrong.
-    pub fn part(&self) -> &str {
-        &self.part
-    }
-
-    /// What would be right.
-    pub fn expected(&self) -> &str {
-        &self.expected
-    }
 }
 
 const SCHEMES: &str = "expected `auto`, `amdgpu`, `cuda` or `vgpu`";

@@ -1,6 +1,6 @@
 //! Moving over tokens: what a compiler sees next or before, matching brackets, arguments.
 
-use crate::lexer::{Kind, Token};
+use cpp_lexer::{Kind, Token};
 
 /// The tokens of a source.
 #[derive(Clone, Copy, Debug)]

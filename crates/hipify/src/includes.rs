@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::cursor::Cursor;
-use crate::lexer::Kind;
+use cpp_lexer::Kind;
 
 /// HIP's own header.
 pub(crate) const RUNTIME_HEADER: &str = "hip/hip_runtime.h";

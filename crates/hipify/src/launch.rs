@@ -4,7 +4,7 @@
 
 use crate::cursor::{Argument, Cursor};
 use crate::edit::Edits;
-use crate::lexer::Kind;
+use cpp_lexer::Kind;
 
 /// A launch, as numbers of tokens.
 #[derive(Clone, Debug)]

@@ -20,7 +20,6 @@ mod edit;
 mod finding;
 mod includes;
 mod launch;
-pub mod lexer;
 pub mod perl;
 mod position;
 mod stats;

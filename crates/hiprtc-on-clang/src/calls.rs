@@ -7,9 +7,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
+use device_compiler::cache::Dependencies;
+use device_compiler::limits::Limits;
 use hip_sys::rtc::{hipJitInputType, hipJitOption, hiprtcLinkState, hiprtcProgram, hiprtcResult};
-use kernel_build::cache::Dependencies;
-use kernel_build::limits::Limits;
 
 use crate::COMPILER;
 use crate::link::Link;

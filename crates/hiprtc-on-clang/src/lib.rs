@@ -1,6 +1,6 @@
 //! HIP's run-time compiler (`hiprtc`) over the device compiler of this machine.
 //!
-//! [`table`] gives a `hip_sys::rtc::Table` whose functions run the clang that `kernel-build` finds: ROCm's, the
+//! [`table`] gives a `hip_sys::rtc::Table` whose functions run the clang that `device-compiler` finds: ROCm's, the
 //! distribution's, or the one that `ferrocm setup` installs. A machine without AMD's `libhiprtc` compiles with it for the
 //! virtual GPU, and for real ones.
 //!
@@ -9,7 +9,7 @@
 //! `HIPRTC_ERROR_INVALID_INPUT`.
 //!
 //! # What differs from AMD's hiprtc
-//! * Code objects tell the name, type and access of each kernel's arguments, as [`kernel_build::facts`] describes, and
+//! * Code objects tell the name, type and access of each kernel's arguments, as [`device_compiler::facts`] describes, and
 //!   hold source lines unless an option such as `-g0` says otherwise.
 //! * Every compilation is a process. One that takes more than five minutes or 2 GiB of memory is ended, and an error whose log says so:
 //!   a few lines of templates would otherwise keep the machine busy for ever. `FERROCM_RTC_TIMEOUT` (seconds) and `FERROCM_RTC_MEMORY`
@@ -29,9 +29,9 @@ mod program;
 use std::sync::OnceLock;
 
 use code_object::TargetId;
+use device_compiler::limits::Limits;
+use device_compiler::toolchain::{self, NotFound};
 use hip_sys::rtc::{Builder, Extensions, Table};
-use kernel_build::limits::Limits;
-use kernel_build::toolchain::{self, NotFound};
 
 use crate::program::Compiler;
 
@@ -42,7 +42,7 @@ pub enum Error {
     /// No device compiler was found.
     Toolchain(NotFound),
     /// The compiler's libraries cannot be read.
-    Identity(kernel_build::Error),
+    Identity(device_compiler::Error),
     /// A variable does not say how long the compiler may run, or how much memory it may have.
     Limits(variables::Error),
 }
@@ -73,7 +73,7 @@ pub fn table() -> Result<&'static Table, Error> {
     let toolchain = toolchain::find().map_err(Error::Toolchain)?;
     let identity = toolchain.identity().map_err(Error::Identity)?;
     let version = toolchain.version.to_string();
-    let identity = format!("{} {}", identity.to_hex(), kernel_build::facts::SCHEME);
+    let identity = format!("{} {}", identity.to_hex(), device_compiler::facts::SCHEME);
     let limits = Limits::from_env().map_err(Error::Limits)?;
     let _ = COMPILER.set(Compiler { toolchain, identity, limits });
     Ok(TABLE.get_or_init(|| {

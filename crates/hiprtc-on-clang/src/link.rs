@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use code_object::{TargetId, bundle};
+use device_compiler::limits;
 use hip_sys::rtc::{hipJitInputType, hipJitOption, hiprtcResult};
-use kernel_build::limits;
 
 use crate::program::{Compiler, Result, tell_end};
 

@@ -5,12 +5,12 @@ use std::ffi::{CStr, CString, OsStr};
 use std::path::{Component, Path};
 
 use code_object::{CodeObject, RelocationKind, SymbolKind};
+use device_compiler::cache::{Dependencies, hash_of_file};
+use device_compiler::cuda;
+use device_compiler::facts::{self, Compilation, Ran};
+use device_compiler::limits::{self, Exceeded, Limits};
+use device_compiler::toolchain::Toolchain;
 use hip_sys::rtc::hiprtcResult;
-use kernel_build::cache::{Dependencies, hash_of_file};
-use kernel_build::cuda;
-use kernel_build::facts::{self, Compilation, Ran};
-use kernel_build::limits::{self, Exceeded, Limits};
-use kernel_build::toolchain::Toolchain;
 
 pub(crate) type Result<T = (), E = hiprtcResult> = std::result::Result<T, E>;
 
@@ -157,7 +157,7 @@ impl Program {
             let own = facts::SOURCE_LINES.iter().map(OsStr::new);
             let ran = compilation.run(command, own.chain(options.iter().copied()), &source);
             let Ran { output, reads } = ran.map_err(|error| match error {
-                kernel_build::Error::Limit(exceeded) => ended(log, exceeded),
+                device_compiler::Error::Limit(exceeded) => ended(log, exceeded),
                 error => {
                     log.push_str(&format!("error: {error}\n"));
                     hiprtcResult::HIPRTC_ERROR_INTERNAL_ERROR

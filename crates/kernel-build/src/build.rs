@@ -3,9 +3,10 @@ use std::time::Duration;
 
 use code_object::embedded::CudaKind;
 use code_object::{CodeObject, TargetId};
+use device_compiler::toolchain::Toolchain;
+use device_compiler::{Diagnostic, Severity};
 
-use crate::toolchain::Toolchain;
-use crate::{CudaArch, Diagnostic, Nvcc, Severity, report};
+use crate::{CudaArch, Nvcc, occupancy};
 
 /// What a [`Builder`](crate::Builder) built.
 #[derive(Clone, Debug)]
@@ -167,7 +168,7 @@ impl Build {
                 vgpr_spills: kernel.vgpr_spills,
                 sgpr_spills: kernel.sgpr_spills,
                 code_bytes: object.code_object.symbol(&kernel.name).map_or(0, |symbol| symbol.size),
-                occupancy: report::occupancy(&object.target, kernel),
+                occupancy: occupancy::occupancy(&object.target, kernel),
             })
         })
     }

@@ -4,19 +4,20 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use code_object::TargetId;
+use device_compiler::cache::Cache;
+use device_compiler::cuda::Dialect;
+use device_compiler::toolchain::{self, NotFound, Toolchain};
+use device_compiler::{Error as CompilerError, facts};
 
-use crate::cache::Cache;
 use crate::compile::{Code, Context, Failed, Language, Plan, Prepared};
-use crate::cuda::Dialect;
 use crate::discover::{self, Source, Sources};
 use crate::features::Features;
 use crate::inputs::Inputs;
 use crate::nvidia::{self, Compiler, Nvidia};
 use crate::select::Pattern;
-use crate::toolchain::{self, NotFound, Toolchain};
 use crate::{
     Build, BuiltBundle, BuiltImage, BuiltModule, BuiltObject, CompileFailure, CudaArch, Error, Target,
-    Translate, bundle, facts, jobs, nvcc, targets,
+    Translate, bundle, jobs, nvcc, targets,
 };
 
 /// What a build tells while it runs. Events come from several threads, for one job in order.
@@ -287,7 +288,7 @@ impl Builder {
         self
     }
 
-    /// Keeps compiled code in this folder instead of `kernels` in the [cache](crate::toolchain::cache_root).
+    /// Keeps compiled code in this folder instead of `kernels` in the [cache](device_compiler::toolchain::cache_root).
     pub fn cache(mut self, folder: impl Into<PathBuf>) -> Self {
         self.cache = Some(folder.into());
         self
@@ -317,13 +318,13 @@ impl Builder {
         self
     }
 
-    /// Takes every source as CUDA's or HIP's, whatever it [includes](crate::cuda#dialects).
+    /// Takes every source as CUDA's or HIP's, whatever it [includes](device_compiler::cuda#dialects).
     pub fn dialect(mut self, dialect: Dialect) -> Self {
         self.dialect = Some(dialect);
         self
     }
 
-    /// Whether every source includes the runtime header of its [dialect](crate::cuda#dialects) first, as nvcc does. On unless said
+    /// Whether every source includes the runtime header of its [dialect](device_compiler::cuda#dialects) first, as nvcc does. On unless said
     /// otherwise.
     pub fn runtime_header(mut self, include: bool) -> Self {
         self.runtime_header = include;
@@ -562,21 +563,21 @@ impl Builder {
         let mut plans: Vec<Plan<'a>> = sources.iter().map(plan).collect();
         for (text, named) in self.targets_for.drain(..) {
             let (pattern, named) = (Pattern::new(&text)?, named?);
-            pattern.check(sources)?;
-            for plan in plans.iter_mut().filter(|plan| pattern.matches(plan.source)) {
+            pattern.check(sources.iter().map(|source| source.relative.as_str()))?;
+            for plan in plans.iter_mut().filter(|plan| pattern.matches(&plan.source.relative)) {
                 plan.targets.clone_from(&named);
             }
         }
         // It is read by every build script of a program: a pattern need not mean a source of this one.
         for (pattern, named) in targets::targets_for_from_env()? {
-            for plan in plans.iter_mut().filter(|plan| pattern.matches(plan.source)) {
+            for plan in plans.iter_mut().filter(|plan| pattern.matches(&plan.source.relative)) {
                 plan.targets.clone_from(&named);
             }
         }
         for (text, option) in &self.options_for {
             let pattern = Pattern::new(text)?;
-            pattern.check(sources)?;
-            for plan in plans.iter_mut().filter(|plan| pattern.matches(plan.source)) {
+            pattern.check(sources.iter().map(|source| source.relative.as_str()))?;
+            for plan in plans.iter_mut().filter(|plan| pattern.matches(&plan.source.relative)) {
                 plan.options.push(option.clone());
             }
         }
@@ -594,14 +595,16 @@ impl Builder {
 
     /// The cache that the caller names; else the usual one, or where that is not private or not to be found, one of the build script's; else
     /// one that is removed behind the build.
-    fn open_cache(&self) -> Result<Cache, Error> {
+    fn open_cache(&self) -> Result<Cache, CompilerError> {
         if let Some(folder) = &self.cache {
             return Cache::open(folder);
         }
         let out = std::env::var_os("OUT_DIR");
         if let Some(root) = toolchain::cache_root() {
             match Cache::open(&root.join("kernels")) {
-                Err(error @ Error::NotPrivate { .. }) if out.is_some() => println!("cargo::warning={error}"),
+                Err(error @ CompilerError::NotPrivate { .. }) if out.is_some() => {
+                    println!("cargo::warning={error}")
+                }
                 opened => return opened,
             }
         }

@@ -1,8 +1,8 @@
 //! The code objects of a source in one file: an offload bundle, compressed or not.
 
 use code_object::bundle::{self, Entry as Part};
+use device_compiler::cache::{Cache, Entry};
 
-use crate::cache::{Cache, Entry};
 use crate::discover::Source;
 use crate::{BuiltBundle, BuiltObject, Error};
 

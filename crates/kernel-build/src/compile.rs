@@ -7,19 +7,21 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 use code_object::{CodeObject, TargetId};
+use device_compiler::cache::{Cache, Dependencies, Entry};
+use device_compiler::cuda::{self, Dialect};
+use device_compiler::facts::{self, Compilation, Ran};
+use device_compiler::limits::Limits;
+use device_compiler::overlay::Rewritten;
+use device_compiler::reads::Reads;
+use device_compiler::toolchain::Toolchain;
+use device_compiler::{Diagnostic, Error as CompilerError, diagnostics, overlay};
 
-use crate::cache::{Cache, Dependencies, Entry};
-use crate::cuda::{self, Dialect};
 use crate::discover::Source;
-use crate::facts::{self, Compilation, Ran};
 use crate::inputs::{Inputs, headers_of, headers_of_all, part};
-use crate::limits::Limits;
-use crate::overlay::Rewritten;
 use crate::prefix::{Prefix, Prefixes};
-use crate::reads::Reads;
-use crate::toolchain::Toolchain;
 use crate::translate::{self, Translate};
-use crate::{BuiltObject, CompileFailure, Diagnostic, Error, Target, diagnostics, metrics, missing, overlay};
+
+use crate::{BuiltObject, CompileFailure, Error, Target, missing};
 
 /// Changes when the same inputs would give other results.
 const SCHEMA: &str = "ferrocm kernel cache 5";
@@ -71,6 +73,12 @@ pub(crate) enum Failed {
 impl From<Error> for Failed {
     fn from(error: Error) -> Self {
         Self::Build(error)
+    }
+}
+
+impl From<CompilerError> for Failed {
+    fn from(error: CompilerError) -> Self {
+        Self::Build(error.into())
     }
 }
 
@@ -144,7 +152,7 @@ impl<'a> Context<'a> {
         part(&mut base, cuda::identity().as_bytes());
         part(&mut base, format!("{language:?}").as_bytes());
         if code.metrics {
-            part(&mut base, metrics::SCHEME.as_bytes());
+            part(&mut base, facts::METRICS_SCHEME.as_bytes());
         }
         headers_of_all(&mut base, includes)?;
         let prefixes = Prefixes::new(base.finalize());
@@ -368,7 +376,7 @@ impl<'a> Context<'a> {
         }
         let bytes = std::fs::read(&object).map_err(|e| Error::io("read", &object, e))?;
         let inputs = reads.and_then(|reads| self.inputs_of(&reads, work, &source.path));
-        Ok(Compiled { bytes, inputs, diagnostics: diagnostics::parse(&text) })
+        Ok(Compiled { bytes, inputs, diagnostics: Diagnostic::read_all(&text) })
     }
 
     /// What a compilation has read by its list, but for its source and CUDA's headers. Nothing if a file is newer than the build.
@@ -398,9 +406,9 @@ pub(crate) fn failure(
         return Error::io("write", work, std::io::ErrorKind::StorageFull.into()).into();
     }
     if status.code().is_none() {
-        return Error::Program { program, reason: status.to_string() }.into();
+        return Error::program(program, status).into();
     }
-    let diagnostics = diagnostics::parse(&text);
+    let diagnostics = Diagnostic::read_all(&text);
     Failed::Source(CompileFailure { source: source.path.clone(), target, diagnostics, text })
 }
 

@@ -120,10 +120,11 @@ impl Sources {
         let sources = &mut self.list;
         sources.sort_by(|a, b| a.relative.cmp(&b.relative));
         for pattern in only.iter().chain(excluded) {
-            pattern.check(sources)?;
+            pattern.check(sources.iter().map(|source| source.relative.as_str()))?;
         }
-        let fits =
-            |patterns: &[Pattern], source: &Source| patterns.iter().any(|pattern| pattern.matches(source));
+        let fits = |patterns: &[Pattern], source: &Source| {
+            patterns.iter().any(|pattern| pattern.matches(&source.relative))
+        };
         sources.retain(|source| (only.is_empty() || fits(only, source)) && !fits(excluded, source));
         for (i, source) in sources.iter().enumerate() {
             if !source.path.is_file() {
@@ -229,6 +230,8 @@ pub(crate) fn walk(folder: &Path, visit: &mut dyn FnMut(&Path)) -> Result<(), Er
 
 #[cfg(test)]
 mod tests {
+    use device_compiler::Error as CompilerError;
+
     use super::*;
 
     fn sources(folder: &Path, only: &[Pattern], excluded: &[Pattern]) -> Result<Vec<Source>, Error> {
@@ -319,7 +322,10 @@ mod tests {
     fn a_folder_without_sources_is_an_error() {
         let empty = folder(&["a.h"]);
         assert!(matches!(sources(empty.path(), &[], &[]), Err(Error::NoSources { .. })));
-        assert!(matches!(sources(&empty.path().join("no"), &[], &[]), Err(Error::Io { .. })));
+        assert!(matches!(
+            sources(&empty.path().join("no"), &[], &[]),
+            Err(Error::Compiler(CompilerError::Io { .. }))
+        ));
     }
 
     #[test]
@@ -360,7 +366,10 @@ mod tests {
         let folder = folder(&["a.cu"]);
         assert!(matches!(of_files(&[]), Err(Error::NoFiles)));
         assert!(matches!(of_files(&["..".into()]), Err(Error::SourceName { .. })));
-        assert!(matches!(of_files(&[folder.path().join("no/b.cu")]), Err(Error::Io { .. })));
+        assert!(matches!(
+            of_files(&[folder.path().join("no/b.cu")]),
+            Err(Error::Compiler(CompilerError::Io { .. }))
+        ));
         let missing = of_files(&[folder.path().join("b.cu")]).unwrap().select(&[], &[]);
         assert!(missing.unwrap_err().to_string().ends_with("b.cu: it is no file, and no link to one"));
     }

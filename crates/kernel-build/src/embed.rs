@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use code_object::embedded::CudaKind;
 use code_object::{Feature, TargetId};
+use device_compiler::Diagnostic;
+use device_compiler::files::write_atomically;
 
-use crate::cache::write_atomically;
-use crate::{Build, Builder, BuiltImage, BuiltModule, CudaArch, Diagnostic, Error, nvidia, targets};
+use crate::{Build, Builder, BuiltImage, BuiltModule, CudaArch, Error, nvidia, targets};
 
 /// Variables that change what a build does for AMD GPUs.
 const VARIABLES: &[&str] = &[
@@ -108,7 +109,7 @@ impl Build {
     /// files, and files that would not change are not touched.
     ///
     /// # Errors
-    /// [`Error::Io`] names the file.
+    /// [`CompilerError::Io`](crate::CompilerError::Io) names the file.
     pub fn write_rust(&self, folder: &Path, name: &str, types: &str) -> Result<PathBuf, Error> {
         for module in &self.modules {
             match &module.bundle {

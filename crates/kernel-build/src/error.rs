@@ -2,20 +2,18 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use code_object::ParseTargetError;
+use device_compiler::toolchain::NotFound;
+use device_compiler::{Diagnostic, Error as CompilerError};
 
-use crate::toolchain::NotFound;
-use crate::{Diagnostic, ParseArchError, Target};
+use crate::{ParseArchError, Target};
 
 /// Why kernels could not be built. Each variant names the thing at fault.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is nothing to compile with.
+    /// There is nothing to compile with, the compiler could not be run, or a file or folder, the cache's included, not be used.
     #[error(transparent)]
-    Toolchain(#[from] NotFound),
-    /// A variable holds something that cannot be used.
-    #[error(transparent)]
-    Variable(#[from] variables::Error),
+    Compiler(#[from] CompilerError),
     /// A target's name is wrong.
     #[error("{origin}: {error}")]
     Target {
@@ -57,27 +55,6 @@ pub enum Error {
         /// The feature for NVIDIA GPUs.
         nvidia: String,
     },
-    /// A file or folder could not be read or written.
-    #[error("cannot {action} {}: {source}{}", path.display(), hint(source))]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// Others could put code into the folder of the cache.
-    #[error(
-        "the cache folder {} is not private: {reason}; or set FERROCM_CACHE to a folder that is yours alone",
-        folder.display()
-    )]
-    NotPrivate {
-        /// The folder.
-        folder: PathBuf,
-        /// Who may write to it.
-        reason: String,
-    },
     /// The code that a package brings along is not what is asked for.
     #[error("the code in {} {reason}", folder.display())]
     Prebuilt {
@@ -111,12 +88,6 @@ pub enum Error {
         /// What is wrong with its name.
         reason: String,
     },
-    /// The counters of kernels could not be described.
-    #[error("cannot add counters to kernels: {reason}")]
-    Metrics {
-        /// What went wrong.
-        reason: String,
-    },
     /// The compiler refused sources.
     #[error("{}", CompileErrors(failures))]
     Compile {
@@ -139,17 +110,6 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
-    /// A program could not be run, or was killed.
-    #[error("cannot run {}: {reason}", program.display())]
-    Program {
-        /// The program.
-        program: PathBuf,
-        /// What happened.
-        reason: String,
-    },
-    /// The compiler was ended because it took too much.
-    #[error("{0}")]
-    Limit(crate::limits::Exceeded),
     /// The compiler succeeded, but what it wrote is not the code that was asked for.
     #[error("{} for {target}: the compiler's output is not usable: {reason}", source_file.display())]
     Output {
@@ -186,25 +146,29 @@ pub enum Error {
 
 impl Error {
     pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>, source: std::io::Error) -> Self {
-        Self::Io { action, path: path.into(), source }
+        CompilerError::io(action, path, source).into()
+    }
+
+    pub(crate) fn program(program: PathBuf, reason: impl fmt::Display) -> Self {
+        CompilerError::Program { program, reason: reason.to_string() }.into()
     }
 
     /// Whether a full disk or quota is the cause.
     #[must_use]
     pub fn is_disk_full(&self) -> bool {
-        use std::io::ErrorKind as K;
-        matches!(self, Self::Io { source, .. } if matches!(source.kind(), K::StorageFull | K::QuotaExceeded))
+        matches!(self, Self::Compiler(error) if error.is_disk_full())
     }
 }
 
-fn hint(error: &std::io::Error) -> &'static str {
-    use std::io::ErrorKind as K;
-    match error.kind() {
-        K::StorageFull | K::QuotaExceeded => "; make room there, or set FERROCM_CACHE to a folder elsewhere",
-        K::PermissionDenied | K::ReadOnlyFilesystem => {
-            "; make it writable, or set FERROCM_CACHE to a folder that is"
-        }
-        _ => "",
+impl From<NotFound> for Error {
+    fn from(error: NotFound) -> Self {
+        CompilerError::from(error).into()
+    }
+}
+
+impl From<variables::Error> for Error {
+    fn from(error: variables::Error) -> Self {
+        CompilerError::from(error).into()
     }
 }
 

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::SystemTime;
 
-use crate::cache::{Dependencies, Input};
+use device_compiler::cache::{Dependencies, Input};
+use device_compiler::depfile;
+
 use crate::discover::{Searched, Sources};
-use crate::{Error, depfile};
+
+use crate::Error;
 
 /// The files of a build.
 pub(crate) struct Inputs<'a> {

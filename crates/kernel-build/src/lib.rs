@@ -1,7 +1,7 @@
 //! Compiles CUDA kernels for many AMD targets and embeds the code objects.
 //!
-//! Sources are plain CUDA: `cuda_runtime.h`, `cuda_fp16.h`, `cooperative_groups.h` and the like are part of this crate, and warps have
-//! 32 lanes on every target. A source that includes a header of HIP's is compiled as HIP. [`cuda`] says what that means.
+//! Sources are plain CUDA: `cuda_runtime.h`, `cuda_fp16.h`, `cooperative_groups.h` and the like come along, and warps have
+//! 32 lanes on every target. A source that includes a header of HIP's is compiled as HIP. [`Dialect`] says what that means.
 //!
 //! A [`Builder`] finds the `.cu` files in a folder, compiles each for each target, in parallel, with the device
 //! toolchain that [`toolchain`] finds, and keeps the results in a cache, so that only what changed is compiled again.
@@ -72,7 +72,7 @@
 //!
 //! It is in `kernels` in the [cache folder](toolchain::cache_root) and may be deleted at any time; several builds of a user may use it at
 //! once. Files appear complete or not at all and are verified when read. The folder must belong to the user, and nobody else may write
-//! to it: [`Error::NotPrivate`] says what is wrong with one. Instead of the usual one, a build script then uses one in `OUT_DIR`, with a
+//! to it: [`CompilerError::NotPrivate`] says what is wrong with one. Instead of the usual one, a build script then uses one in `OUT_DIR`, with a
 //! warning; so it does where the environment names no cache folder, and a tool, one for that build alone.
 //!
 //! # Contract
@@ -84,43 +84,40 @@
 mod build;
 mod builder;
 mod bundle;
-pub mod cache;
 mod compile;
-pub mod cuda;
-mod depfile;
-mod diagnostics;
+mod cuda_arch;
 mod discover;
 mod embed;
 mod error;
-pub mod facts;
 mod features;
 mod glob;
 mod inputs;
 mod jobs;
+#[cfg(test)]
+mod layers;
 mod library;
-pub mod limits;
-mod metrics;
 mod missing;
 mod nvcc;
 mod nvidia;
-mod overlay;
+mod occupancy;
 mod prebuilt;
 mod prefix;
-mod private;
-pub mod ptx;
-mod reads;
 pub mod report;
 mod select;
+mod target;
 mod targets;
-pub mod toolchain;
 mod translate;
+
+// What a builder takes, gives and fails with.
+pub use device_compiler::cuda::Dialect;
+pub use device_compiler::{Diagnostic, Error as CompilerError, Place, Severity, toolchain};
 
 pub use build::{Build, BuiltBundle, BuiltImage, BuiltModule, BuiltObject, KernelUse};
 pub use builder::{Builder, Event};
-pub use diagnostics::{Diagnostic, Place, Severity};
+pub use cuda_arch::{CudaArch, ParseArchError};
 pub use error::{CompileFailure, Error};
 pub use glob::Glob;
-pub use nvidia::{CudaArch, DEFAULT_CUDA_ARCHS, Nvcc, Nvidia, ParseArchError};
-pub use reads::Reads;
-pub use targets::{DEFAULT_TARGETS, Target, targets_from_env};
+pub use nvidia::{DEFAULT_CUDA_ARCHS, Nvcc, Nvidia};
+pub use target::Target;
+pub use targets::{DEFAULT_TARGETS, targets_from_env};
 pub use translate::Translate;

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use code_object::TargetId;
+use device_compiler::files::write_atomically;
 
 use crate::builder::switch;
-use crate::cache::write_atomically;
 use crate::embed::exit_with;
 use crate::{Build, Builder, Error, targets};
 
@@ -18,11 +18,11 @@ impl Build {
     /// [`write_rust`](Self::write_rust) writes with these arguments, and a list of the targets.
     ///
     /// # Errors
-    /// [`Error::Io`] names the file.
+    /// [`CompilerError::Io`](crate::CompilerError::Io) names the file.
     pub fn write_prebuilt(&self, folder: &Path, name: &str, types: &str) -> Result<(), Error> {
         self.write_rust(folder, name, types)?;
         let list: String = self.targets.iter().map(|target| format!("{target}\n")).collect();
-        write_atomically(&folder.join(LIST), list.as_bytes())
+        Ok(write_atomically(&folder.join(LIST), list.as_bytes())?)
     }
 }
 

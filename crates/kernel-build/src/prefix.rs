@@ -2,7 +2,7 @@
 //!
 //! Reading the runtime headers of HIP and CUDA takes clang over a second, for most kernels four fifths of the whole compilation. As every
 //! source begins with the same ones (`-include`), they are read once for each target and its options, and kept as a precompiled header
-//! (PCH) in the [cache](crate::cache). It stands for the same text, so that the code is the same with and without it.
+//! (PCH) in the [cache](device_compiler::cache). It stands for the same text, so that the code is the same with and without it.
 //!
 //! A precompiled header takes as long to make as a source takes without one, and some 12 MB. It is made for a build of several sources,
 //! and for a single source that is compiled the second time, with its options.
@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use code_object::TargetId;
+use device_compiler::cache::Entry;
+use device_compiler::cuda::Dialect;
+use device_compiler::reads::list_of_files;
 
 use crate::Error;
-use crate::cache::Entry;
 use crate::compile::{Context, Plan};
-use crate::cuda::Dialect;
-use crate::reads::list_of_files;
 
 /// The source of which nothing but what comes before it is compiled.
 const NO_SOURCE: &str = "/dev/null";
@@ -143,8 +143,7 @@ impl Context<'_> {
             command.env("TMPDIR", folder);
         }
         let program = || self.toolchain.clang.clone();
-        let output =
-            command.output().map_err(|e| Error::Program { program: program(), reason: e.to_string() })?;
+        let output = command.output().map_err(|e| Error::program(program(), e))?;
         if !output.status.success() {
             return Ok(false);
         }

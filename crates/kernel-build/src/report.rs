@@ -17,7 +17,6 @@
 
 mod changes;
 mod limits;
-mod occupancy;
 
 use std::fmt;
 use std::fs;
@@ -30,7 +29,6 @@ use crate::{Build, KernelUse};
 
 pub use changes::{Change, Changes, KernelName};
 pub use limits::{Excess, Limits};
-pub(crate) use occupancy::occupancy;
 
 /// What every kernel of a build uses. Equal builds give equal reports: there are no times and no paths in them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

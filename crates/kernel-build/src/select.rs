@@ -1,6 +1,5 @@
 //! Which sources a pattern means.
 
-use crate::discover::Source;
 use crate::{Error, Glob};
 
 /// A pattern for sources. One with a `/` is compared with the path below the folder, one without with the file's name, wherever it is.
@@ -22,8 +21,8 @@ impl Pattern {
         Ok(Self { glob: Glob::new(below)?, whole_path: below.contains('/'), text: text.to_owned() })
     }
 
-    pub(crate) fn matches(&self, source: &Source) -> bool {
-        let relative = source.relative.as_str();
+    /// Whether it means the source with this path below the folder.
+    pub(crate) fn matches(&self, relative: &str) -> bool {
         let name = if self.whole_path { relative } else { relative.rsplit('/').next().unwrap_or(relative) };
         self.glob.matches(name)
     }
@@ -34,8 +33,8 @@ impl Pattern {
     }
 
     /// An error if the pattern means none of the sources: it is misspelt, or what it is for has gone.
-    pub(crate) fn check(&self, sources: &[Source]) -> Result<(), Error> {
-        if sources.iter().any(|source| self.matches(source)) {
+    pub(crate) fn check<'a>(&self, sources: impl IntoIterator<Item = &'a str>) -> Result<(), Error> {
+        if sources.into_iter().any(|relative| self.matches(relative)) {
             return Ok(());
         }
         let reason = "no source has a name of this form".to_owned();
@@ -48,13 +47,7 @@ mod tests {
     use super::*;
 
     fn matches(pattern: &str, relative: &str) -> bool {
-        let source = Source {
-            path: relative.into(),
-            relative: relative.into(),
-            name: relative.into(),
-            ident: relative.into(),
-        };
-        Pattern::new(pattern).unwrap().matches(&source)
+        Pattern::new(pattern).unwrap().matches(relative)
     }
 
     #[test]

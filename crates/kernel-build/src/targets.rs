@@ -1,27 +1,9 @@
-use std::fmt;
+//! The targets of a build: the caller's, those of variables, the default ones.
 
 use code_object::TargetId;
 
+use crate::Error;
 use crate::select::Pattern;
-use crate::{CudaArch, Error};
-
-/// What a source is compiled for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Target {
-    /// AMD GPUs.
-    Amd(TargetId),
-    /// NVIDIA GPUs.
-    Nvidia(CudaArch),
-}
-
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Amd(target) => target.fmt(f),
-            Self::Nvidia(arch) => arch.fmt(f),
-        }
-    }
-}
 
 // NEW-TARGET: its name.
 /// What is built when nobody says otherwise: all targets that the virtual GPU executes.

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crate::{Diagnostic, Place, Severity};
+use device_compiler::{Diagnostic, Place, Severity};
 
 /// How CUDA sources become HIP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Translate {
-    /// Not at all: [headers with CUDA's names](crate::cuda) supply what HIP names otherwise.
+    /// Not at all: [headers with CUDA's names](device_compiler::cuda) supply what HIP names otherwise.
     #[default]
     None,
     /// The source, but not the headers that it includes, goes through the crate `hipify`, and then is HIP's.

@@ -9,7 +9,7 @@
 //!
 //! | variable | says |
 //! |---|---|
-//! | `FERROCM_CLANG`, `FERROCM_HIP_PATH`, `ROCM_PATH`, `FERROCM_CACHE` | where the compiler is, as for `kernel-build` |
+//! | `FERROCM_CLANG`, `FERROCM_HIP_PATH`, `ROCM_PATH`, `FERROCM_CACHE` | where the compiler is, as for `device-compiler` |
 //! | `FERROCM_RTC_TIMEOUT` | how many seconds a compiler may run, or `none`; 300 by default |
 //! | `FERROCM_RTC_MEMORY` | how much memory it may have, as in `4GiB`, or `none`; `2GiB` by default |
 //! | `FERROCM_HIP_LIBRARY` | the HIP library's path, where the process has not loaded one |

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 
-use kernel_build::toolchain::{self, Toolchain};
+use device_compiler::toolchain::{self, Toolchain};
 use tempfile::TempDir;
 
 /// Where a crate's tests find what they need and leave what they make.

@@ -3,8 +3,6 @@
 use hip::DeviceCopy;
 use rccl_sys::{ncclDataType_t, ncclRedOp_t};
 
-use crate::operator::Scaled;
-
 /// Types of elements that go between ranks, and are reduced.
 ///
 /// # Safety
@@ -79,7 +77,7 @@ impl Op {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Sum, Self::Product, Self::Min, Self::Max, Self::Average];
 
-    fn raw(self) -> ncclRedOp_t {
+    pub(crate) fn raw(self) -> ncclRedOp_t {
         match self {
             Self::Sum => ncclRedOp_t::ncclSum,
             Self::Product => ncclRedOp_t::ncclProd,
@@ -87,37 +85,5 @@ impl Op {
             Self::Max => ncclRedOp_t::ncclMax,
             Self::Average => ncclRedOp_t::ncclAvg,
         }
-    }
-}
-
-/// An operator of a reduction: an [`Op`], or a [`Scaled`] sum that the communicator has made.
-#[derive(Clone, Copy, Debug)]
-pub struct Reduction<'a, T: Element>(Kind<'a, T>);
-
-#[derive(Clone, Copy, Debug)]
-enum Kind<'a, T: Element> {
-    BuiltIn(Op),
-    Scaled(&'a Scaled<T>),
-}
-
-impl<T: Element> Reduction<'_, T> {
-    /// The raw operator, and the communicator that it belongs to, if to one.
-    pub(crate) fn raw(&self) -> (ncclRedOp_t, Option<usize>) {
-        match &self.0 {
-            Kind::BuiltIn(op) => (op.raw(), None),
-            Kind::Scaled(scaled) => (scaled.raw(), Some(scaled.communicator())),
-        }
-    }
-}
-
-impl<T: Element> From<Op> for Reduction<'_, T> {
-    fn from(op: Op) -> Self {
-        Self(Kind::BuiltIn(op))
-    }
-}
-
-impl<'a, T: Element> From<&'a Scaled<T>> for Reduction<'a, T> {
-    fn from(scaled: &'a Scaled<T>) -> Self {
-        Self(Kind::Scaled(scaled))
     }
 }

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use rccl_sys::ncclResult_t;
 
-use crate::launch::LaunchError;
+mod launch;
+
+pub use launch::LaunchError;
 
 /// The result type of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -9,8 +9,9 @@ use hip::{DeviceAddress, DeviceSlice, DeviceSliceMut, Stream};
 use rccl_sys::{Table, ncclComm_t, ncclDataType_t, ncclRedOp_t, ncclResult_t, ncclSimInfo_t};
 
 use crate::communicator::{Communicator, Inner, in_group, in_group_ended_by};
-use crate::element::{Element, Reduction};
+use crate::element::Element;
 use crate::error::{Error, Result};
+use crate::operator::Reduction;
 
 /// Operations that begin together: of several ranks that one thread serves, or sends and receives that wait for each other
 /// (`ncclGroupStart`, `ncclGroupEnd`).

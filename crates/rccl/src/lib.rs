@@ -86,6 +86,9 @@ mod element;
 mod error;
 mod group;
 pub mod launch;
+mod launcher;
+#[cfg(test)]
+mod layers;
 mod operator;
 mod registered;
 mod table;
@@ -104,11 +107,12 @@ pub mod fuzzing {
 }
 
 pub use communicator::{Communicator, Options, UniqueId};
-pub use element::{Element, F8E4M3, F8E5M2, Op, Reduction};
-pub use error::{Error, Result};
+pub use element::{Element, F8E4M3, F8E5M2, Op};
+pub use error::{Error, LaunchError, Result};
 pub use group::Group;
 pub use hip;
-pub use launch::{Launch, LaunchError, Launcher};
-pub use operator::Scaled;
+pub use launch::Launch;
+pub use launcher::Launcher;
+pub use operator::{Reduction, Scaled};
 pub use rccl_sys;
 pub use registered::{Registered, allocate};

@@ -1,4 +1,4 @@
-//! Operators that a program makes.
+//! Operators of reductions: those that there are, and those that a program makes.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rccl_sys::{ncclRedOp_t, ncclScalarResidence_t};
 
 use crate::communicator::{Communicator, Inner};
-use crate::element::Element;
+use crate::element::{Element, Op};
 use crate::error::Result;
 
 /// A sum in which the elements of each rank are first multiplied by a number of its own (`ncclRedOpCreatePreMulSum`). Made by
@@ -69,5 +69,37 @@ impl<T: Element> Drop for Scaled<T> {
 impl<T: Element> fmt::Debug for Scaled<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scaled").field("type", &std::any::type_name::<T>()).field("op", &self.raw).finish()
+    }
+}
+
+/// An operator of a reduction: an [`Op`], or a [`Scaled`] sum that the communicator has made.
+#[derive(Clone, Copy, Debug)]
+pub struct Reduction<'a, T: Element>(Kind<'a, T>);
+
+#[derive(Clone, Copy, Debug)]
+enum Kind<'a, T: Element> {
+    BuiltIn(Op),
+    Scaled(&'a Scaled<T>),
+}
+
+impl<T: Element> Reduction<'_, T> {
+    /// The raw operator, and the communicator that it belongs to, if to one.
+    pub(crate) fn raw(&self) -> (ncclRedOp_t, Option<usize>) {
+        match &self.0 {
+            Kind::BuiltIn(op) => (op.raw(), None),
+            Kind::Scaled(scaled) => (scaled.raw(), Some(scaled.communicator())),
+        }
+    }
+}
+
+impl<T: Element> From<Op> for Reduction<'_, T> {
+    fn from(op: Op) -> Self {
+        Self(Kind::BuiltIn(op))
+    }
+}
+
+impl<'a, T: Element> From<&'a Scaled<T>> for Reduction<'a, T> {
+    fn from(scaled: &'a Scaled<T>) -> Self {
+        Self(Kind::Scaled(scaled))
     }
 }

@@ -1,19 +1,19 @@
 //! Which RCCL serves a device.
 
-use hip::{Backend, Device};
+use hip::Device;
 use rccl_sys::Table;
 
 use crate::error::{Error, Result};
 
-/// The RCCL for a device: AMD's for AMD's GPUs, else our own over the device's HIP.
+/// The RCCL for a device: AMD's where AMD's libraries work with it, else our own over the device's HIP.
 pub(crate) fn of(device: &Device) -> Result<&'static Table> {
     let unavailable = |reason| Error::Unavailable { device: device.to_string(), reason };
-    match device.backend() {
-        Backend::Amd => match Table::load() {
-            Ok(table) => Ok(table),
-            Err(error) => on_hip(device).map_err(|own| unavailable(format!("{error}; {own}"))),
-        },
-        _ => on_hip(device).map_err(unavailable),
+    if !device.takes_amd_libraries() {
+        return on_hip(device).map_err(unavailable);
+    }
+    match Table::load() {
+        Ok(table) => Ok(table),
+        Err(error) => on_hip(device).map_err(|own| unavailable(format!("{error}; {own}"))),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use kernel_build::toolchain::{Finding, Need, Search};
+use device_compiler::toolchain::{Finding, Need, Search};
 
 use crate::prefix::Manifest;
 use crate::table::bytes;

@@ -11,7 +11,7 @@ use crate::prefix::{self, Manifest, Toolchains};
 use crate::table::{Align, Table, bytes};
 use crate::toolchain::{self, Found};
 use crate::{Program, debian, progress, run, tested};
-use kernel_build::toolchain::{NotFound, Origin, Search};
+use device_compiler::toolchain::{NotFound, Origin, Search};
 
 /// The compiler's package, whose version names the toolchain.
 pub(crate) const CLANG: &str = "clang-22";

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use kernel_build::toolchain::Toolchain;
+use device_compiler::toolchain::Toolchain;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

@@ -1,6 +1,6 @@
 //! The program that a person runs.
 
-use kernel_build::toolchain::Search;
+use device_compiler::toolchain::Search;
 
 /// The program that a person runs, as texts call it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

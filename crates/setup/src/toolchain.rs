@@ -1,8 +1,8 @@
-//! What `kernel_build` knows about this machine's device toolchain, as programs that set it up need it.
+//! What `device_compiler` knows about this machine's device toolchain, as programs that set it up need it.
 
 use std::path::PathBuf;
 
-use kernel_build::toolchain::{Attempt, NotFound, Search, Toolchain, cache_root};
+use device_compiler::toolchain::{Attempt, NotFound, Search, Toolchain, cache_root};
 
 /// The environment names no folder for the cache.
 #[derive(Debug, thiserror::Error)]

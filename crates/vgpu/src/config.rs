@@ -6,7 +6,7 @@ use std::str::FromStr;
 use code_object::TargetId;
 use gpu_report::{Checks, CounterFormat};
 
-use crate::machine::{Machine, Target};
+use crate::isa::Target;
 
 /// The target of a device that is configured without one.
 pub const DEFAULT_TARGET: &str = "gfx1100";
@@ -259,15 +259,6 @@ impl fmt::Display for DeviceConfig {
         self.checks.map_or(Ok(()), |checks| write!(f, "&check={checks}"))?;
         self.counters.map_or(Ok(()), |counters| write!(f, "&counters={counters}"))
     }
-}
-
-/// Adds devices to the process's virtual machine and returns the index of the first among its GPU agents. An equal
-/// configuration attached again returns the same index.
-///
-/// # Errors
-/// The configuration is not usable.
-pub fn attach(config: &DeviceConfig) -> Result<usize, ConfigError> {
-    Machine::global().attach(config)
 }
 
 #[cfg(test)]

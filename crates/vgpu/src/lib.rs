@@ -23,9 +23,10 @@ pub mod hsa;
 mod identity;
 pub mod machine;
 
-pub use config::{ConfigError, DEFAULT_TARGET, DeviceConfig, MAX_COMPUTE_UNITS, MAX_COUNT, attach};
+pub use config::{ConfigError, DEFAULT_TARGET, DeviceConfig, MAX_COMPUTE_UNITS, MAX_COUNT};
 pub use gpu_report::{CounterFormat, CounterFormatError};
 pub use identity::Identity;
+pub use machine::attach;
 // For the tests of this crate and of the engine.
 #[doc(hidden)]
 pub use vgpu_exec as exec;

@@ -151,7 +151,7 @@ impl Checks {
 
     /// A HIP program in C++, compiled by the device compiler and linked with the library of the archive, else of Debian's package.
     fn program(&self) -> Result<Program> {
-        kernel_build::toolchain::find()?;
+        device_compiler::toolchain::find()?;
         let root = match self.out.join(format!("{}.tar.gz", archive_name(&self.about))).is_file() {
             true => self.unpacked()?,
             false => {

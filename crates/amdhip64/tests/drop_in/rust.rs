@@ -54,6 +54,14 @@ fn write_behind(device: &Device) -> Error {
 }
 
 #[test]
+fn the_drop_in_is_not_taken_for_amds_library() {
+    let device = device(table(), "vgpu:gfx1100?cus=2&memory=64MiB");
+    assert!(table().version().is_some() && table().amd_release().is_none());
+    assert!(device.quirks().is_empty(), "of AMD's library of this version");
+    assert!(table().path().is_some() && !device.takes_amd_libraries(), "it is a virtual GPU's");
+}
+
+#[test]
 fn buffers_have_exact_bounds_and_a_fault_is_a_report() {
     let device = device(table(), "vgpu:gfx1100?cus=2&memory=64MiB");
     assert!(device.has_exact_bounds() && device.allocator() == Allocator::Direct);

@@ -258,7 +258,7 @@ pub(crate) fn counted_as_amd_does(file: &[u8]) -> Option<usize> {
 
 /// Compiles OpenCL C with no headers or libraries; `None` where there is no clang to do it.
 pub(crate) fn compile(folder: &Path, source: &str, target: &str, version: u8) -> Option<Vec<u8>> {
-    let toolchain = kernel_build::toolchain::find().inspect_err(|error| skip(Lack::Tool, error)).ok()?;
+    let toolchain = device_compiler::toolchain::find().inspect_err(|error| skip(Lack::Tool, error)).ok()?;
     let (input, output) = (folder.join("source.cl"), folder.join("object.hsaco"));
     std::fs::write(&input, source).unwrap();
     let run = toolchain

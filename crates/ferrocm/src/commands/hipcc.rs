@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use device_compiler::toolchain::Toolchain;
 use hip::Device;
-use kernel_build::toolchain::Toolchain;
 use setup::hipcc::{self, BUNDLER, Hipcc, Mode, Parts, bundler};
 
 use crate::commands::run::{own_libraries, this_program};

@@ -13,12 +13,12 @@ use std::sync::{PoisonError, RwLock};
 use hip_sys::hipError_t;
 use hsa_sys::*;
 
-use crate::Error;
 use crate::devices::device::Device;
 use crate::error::Result;
 use crate::gpu::Gpu;
 use crate::runtime;
 use crate::runtime::Runtime;
+use crate::start::Error;
 use crate::visible::Visible;
 
 static DEVICES: RwLock<Vec<&'static Device>> = RwLock::new(Vec::new());

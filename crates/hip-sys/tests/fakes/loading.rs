@@ -49,6 +49,7 @@ fn the_compiler_of_the_runtime_in_the_process_goes_first() {
     // SAFETY: as above.
     let runtime = unsafe { Table::load_from(&six) }.unwrap();
     assert_eq!(runtime.version(), Some(Version::new(6, 4, 43484)), "asked, because the name does not tell");
+    assert_eq!(runtime.amd_release(), runtime.version(), "it has none of this project's extensions");
 
     // The one in the runtime serves, and it is there already; whatever the machine has besides.
     // SAFETY: as above.

@@ -7,7 +7,7 @@ use hip_sys::{hipError_t, hipStream_t};
 use tracing::Span;
 use tracing::field::debug;
 
-use crate::device;
+use crate::current;
 use crate::error::{Error, Result};
 
 /// An argument of a HIP function: a number, a pointer, a handle.
@@ -20,7 +20,7 @@ pub(crate) fn describe(span: &Span, arguments: &[&dyn Argument]) {
     if span.is_disabled() {
         return;
     }
-    if let Some(device) = device::current_ordinal() {
+    if let Some(device) = current::ordinal() {
         span.record("device", device);
     }
     for argument in arguments {

@@ -5,8 +5,8 @@ mod logical;
 mod open;
 mod peer;
 mod properties;
+mod quirks;
 
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::fmt;
@@ -21,6 +21,7 @@ pub use properties::{PciAddress, Properties};
 
 use crate::backend::{Backend, Skipped};
 use crate::call::call;
+use crate::current;
 use crate::error::{Error, FaultReport, Result, is_fault};
 use crate::memory::Heap;
 use crate::stream::{self, Stream, StreamOptions};
@@ -57,28 +58,6 @@ struct DeviceInner {
     peers: Mutex<Vec<i32>>,
     exact_bounds: bool,
     memory: Heap,
-}
-
-thread_local! {
-    /// The table and ordinal of the thread's current device.
-    static CURRENT: Cell<(usize, i32)> = const { Cell::new((0, 0)) };
-    /// The table of the device that was made current last.
-    static LAST_TABLE: Cell<Option<&'static hip_sys::Table>> = const { Cell::new(None) };
-}
-
-/// The table of the first device of the process.
-static FIRST_TABLE: OnceLock<&'static hip_sys::Table> = OnceLock::new();
-
-/// The ordinal of the thread's current device, if this crate has made one current.
-#[cfg(any(test, feature = "trace-calls"))]
-pub(crate) fn current_ordinal() -> Option<i32> {
-    let (table, ordinal) = CURRENT.get();
-    (table != 0).then_some(ordinal)
-}
-
-/// Has the next call on this thread make its device current.
-pub(crate) fn forget_current() {
-    CURRENT.set((0, 0));
 }
 
 /// Free and total device memory, in bytes.
@@ -133,7 +112,7 @@ impl Device {
                 Self { inner: inner.clone(), skipped: skipped.clone(), logical: None }
                     .allocator_of_environment()?;
                 devices.insert(key, inner.clone());
-                FIRST_TABLE.get_or_init(|| table);
+                current::opened(table);
                 inner
             }
         };
@@ -199,6 +178,12 @@ impl Device {
     /// on virtual GPUs, in this program or in the library that it has loaded.
     pub fn has_exact_bounds(&self) -> bool {
         self.inner.exact_bounds
+    }
+
+    /// Whether those of AMD's libraries that call HIP themselves, such as rocBLAS and RCCL, work with the device: its HIP is a shared
+    /// library, as theirs is, and it is no virtual GPU.
+    pub fn takes_amd_libraries(&self) -> bool {
+        self.table().path().is_some() && !self.has_exact_bounds()
     }
 
     /// The device's name.
@@ -344,9 +329,7 @@ impl Device {
     /// The function table that code of others on the calling thread should call where it names no device: that of the thread's
     /// current device, else that of the device that was opened first. None if no device has been opened.
     pub fn table_in_use() -> Option<&'static hip_sys::Table> {
-        // A thread that is ending has no current device any more.
-        let current = LAST_TABLE.try_with(Cell::get).ok().flatten();
-        current.or_else(|| FIRST_TABLE.get().copied())
+        current::table_in_use()
     }
 
     /// Releases something on this device, without waiting for other work of the device where the library offers that.
@@ -386,22 +369,20 @@ impl Device {
     /// [`Error::Hip`].
     #[inline]
     pub fn make_current(&self) -> Result<()> {
-        let wanted = (std::ptr::from_ref(self.inner.table).addr(), self.inner.ordinal);
-        if CURRENT.get() == wanted {
+        if current::is(self.inner.table, self.inner.ordinal) {
             return Ok(());
         }
-        self.set_current(wanted)
+        self.set_current()
     }
 
     #[cold]
-    fn set_current(&self, wanted: (usize, i32)) -> Result<()> {
+    fn set_current(&self) -> Result<()> {
         if stream::in_host_function() {
             return Err(Error::HostFunction);
         }
         // SAFETY: the call takes no memory of ours.
         unsafe { call!(self.inner.table, hipSetDevice(self.inner.ordinal))? };
-        CURRENT.set(wanted);
-        LAST_TABLE.set(Some(self.inner.table));
+        current::set(self.inner.table, self.inner.ordinal);
         Ok(())
     }
 
@@ -472,10 +453,10 @@ mod tests {
             assert_eq!(in_use(), std::ptr::from_ref(device.table()));
         }
         // It stays, when what is current has to be found again.
-        forget_current();
+        current::forget();
         assert_eq!(in_use(), std::ptr::from_ref(one.table()));
         // Other tests may have opened the first one.
-        let first = *FIRST_TABLE.get().unwrap();
+        let first = current::first_table().unwrap();
         std::thread::scope(|scope| {
             scope.spawn(|| assert!(std::ptr::eq(Device::table_in_use().unwrap(), first)));
         });

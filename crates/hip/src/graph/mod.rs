@@ -21,7 +21,6 @@
 
 mod capture;
 mod dot;
-mod error;
 mod exec;
 mod host;
 mod kernel;
@@ -40,13 +39,13 @@ use hip_sys::{hipError_t, hipGraph_t, hipGraphNode_t, hipHostFn_t, hipHostNodePa
 
 use crate::call::{call, dropped};
 use crate::device::Device;
+pub use crate::error::GraphError;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::live::{Counted, Kind};
 use crate::memory::Allocation;
 use crate::stream::release;
 
-pub use error::GraphError;
 pub use exec::GraphExec;
 pub use host::SharedHostBuffer;
 pub use memory::{GraphBuffer, GraphMemory};

@@ -1,7 +1,6 @@
 //! What several processes share: handles as bytes, and what they open.
 
 mod bytes;
-mod error;
 #[cfg(test)]
 mod tests;
 
@@ -9,8 +8,8 @@ use std::ffi::c_void;
 
 use hip_sys::{hipError_t, hipEvent_t, hipIpcEventHandle_t, hipIpcMemHandle_t};
 
+use crate::error::IpcError;
 use bytes::{HANDLE, Reader, Sender, Writer, from_c, to_c};
-pub use error::IpcError;
 
 use crate::call::{call, dropped};
 use crate::device::Device;

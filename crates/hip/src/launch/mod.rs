@@ -22,16 +22,15 @@
 
 mod args;
 mod config;
-mod error;
 mod prepared;
 mod room;
 #[doc(hidden)]
 pub mod typed;
 mod types;
 
+pub use crate::error::{Argument, LaunchError};
 pub use args::{KernelArg, Parameter, ParameterKind};
 pub use config::{Dim3, LaunchConfig};
-pub use error::{Argument, LaunchError};
 pub use prepared::PreparedLaunch;
 
 pub(crate) use args::sealed::Pass;

@@ -13,7 +13,7 @@ use hip_sys::{
 use super::{Allocation, DeviceAddress, DeviceBuffer, DeviceCopy, size_in_bytes};
 use crate::call::{call, dropped};
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::{ExternalMemoryError, Result};
 use crate::live::{Counted, Kind};
 use crate::stream::release;
 
@@ -76,46 +76,6 @@ impl Handle {
     }
 }
 
-/// Why a part of imported memory cannot be had.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ExternalMemoryError {
-    /// No bytes were to be imported.
-    #[error("memory of no bytes cannot be imported")]
-    Empty,
-
-    /// A part that goes beyond the memory.
-    #[error("{bytes} bytes at offset {offset} are outside of imported memory of {size} bytes")]
-    OutOfRange {
-        /// Where the part would begin, in bytes.
-        offset: usize,
-        /// Bytes of the part.
-        bytes: usize,
-        /// Bytes that were imported.
-        size: usize,
-    },
-
-    /// Elements that would not lie at a multiple of their alignment.
-    #[error("offset {offset} is no place for `{element}`, which lies at multiples of {align}")]
-    Misaligned {
-        /// The offset in bytes.
-        offset: usize,
-        /// The element's type.
-        element: &'static str,
-        /// What its address has to be a multiple of.
-        align: usize,
-    },
-
-    /// Another buffer has some of the bytes.
-    #[error("a buffer has bytes {start}..{end} of the imported memory")]
-    Occupied {
-        /// The first byte of that buffer.
-        start: usize,
-        /// One past its last byte.
-        end: usize,
-    },
-}
-
 impl ExternalMemory {
     /// Takes over what a file descriptor stands for (`hipImportExternalMemory`): `bytes` bytes, as many as the other driver was asked for
     /// (`VkMemoryAllocateInfo::allocationSize`).
@@ -125,8 +85,9 @@ impl ExternalMemory {
     /// beyond `bytes` there is a fault.
     ///
     /// # Errors
-    /// [`Error::ExternalMemory`] for no bytes, else [`Error::Hip`]: `hipErrorInvalidValue` from virtual GPUs if the descriptor stands for no
-    /// memory, or for less, `hipErrorOutOfMemory` from AMD's library.
+    /// [`Error::ExternalMemory`](crate::Error::ExternalMemory) for no bytes, else [`Error::Hip`](crate::Error::Hip):
+    /// `hipErrorInvalidValue` from virtual GPUs if the descriptor stands for no memory, or for less, `hipErrorOutOfMemory` from AMD's
+    /// library.
     ///
     /// # Safety
     /// - The descriptor stands for memory that this device reaches, of at least so many bytes: libraries do not look.
@@ -198,8 +159,9 @@ impl ExternalMemory {
     /// Its end is the end of the mapping (`hipFree`), once no stream and no graph uses it; what is in the memory stays.
     ///
     /// # Errors
-    /// [`Error::ExternalMemory`] if the part does not lie in the memory, is misaligned, or another buffer has some of it;
-    /// [`Error::TooLarge`] if the size does not fit into the address space, else [`Error::Hip`].
+    /// [`Error::ExternalMemory`](crate::Error::ExternalMemory) if the part does not lie in the memory, is misaligned, or another buffer
+    /// has some of it;
+    /// [`Error::TooLarge`](crate::Error::TooLarge) if the size does not fit into the address space, else [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipExternalMemoryGetMappedBuffer")]
     #[doc(alias = "cudaExternalMemoryGetMappedBuffer")]
     #[doc(alias = "cuExternalMemoryGetMappedBuffer")]
@@ -312,15 +274,10 @@ impl Drop for Mapped {
     }
 }
 
-impl From<ExternalMemoryError> for Error {
-    fn from(error: ExternalMemoryError) -> Self {
-        Self::ExternalMemory(Box::new(error))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
     use crate::fake;
 
     /// Memory that a fake driver has exported.

@@ -1,6 +1,5 @@
 //! Memory: on the device, pinned on the host, and the copies between them.
 
-mod address;
 mod allocation;
 mod allocator;
 mod blocks;
@@ -27,12 +26,12 @@ mod tests;
 mod view;
 mod virtual_memory;
 
-pub use address::DeviceAddress;
+pub(crate) use crate::address::DeviceAddress;
 pub use allocator::{ALLOCATOR_VARIABLE, Allocator, CacheLimits, MemoryStats};
 pub use buffer::DeviceBuffer;
 pub use chunks::{Chunks, ChunksMut};
 pub use device_memory::{DeviceMemory, DeviceMemoryMut};
-pub use external::{ExternalMemory, ExternalMemoryError};
+pub use external::ExternalMemory;
 pub use growable::GrowableBuffer;
 pub use host::{HostBuffer, HostOptions};
 pub use interop::MemoryOwner;
@@ -46,7 +45,7 @@ pub use rect::{DeviceRect, DeviceRectMut, RectLayout, Region};
 pub use scope::CopyScope;
 pub use shared::{Advice, Location, ManagedBuffer, MappedBuffer, RegisteredBuffer};
 pub use view::{DeviceSlice, DeviceSliceMut};
-pub use virtual_memory::{Access, AddressRange, Granularity, PhysicalMemory, VirtualMemoryError};
+pub use virtual_memory::{Access, AddressRange, Granularity, PhysicalMemory};
 
 pub(crate) use allocation::Allocation;
 pub(crate) use allocator::Heap;

@@ -8,10 +8,10 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use code_object::TargetId;
+use device_compiler::cache::{Cache, Dependencies, Entry, hash_of_file};
+use device_compiler::cuda::{self, Dialect};
+use device_compiler::limits::Limits;
 use hip_sys::rtc::{Table, hiprtcProgram, hiprtcResult};
-use kernel_build::cache::{Cache, Dependencies, Entry, hash_of_file};
-use kernel_build::cuda::{self, Dialect};
-use kernel_build::limits::Limits;
 
 use super::program::without_ptx;
 use super::{CompileError, Compiled, Diagnostic, Program, Unavailable};
@@ -66,10 +66,10 @@ impl Compiler {
             })?,
         };
         let compiler = Self::with_table(table)?;
-        match kernel_build::toolchain::cache_root() {
+        match device_compiler::toolchain::cache_root() {
             Some(root) => match Cache::open(&root.join("rtc")) {
                 Ok(cache) => Ok(Self { cache: Some(cache), ..compiler }),
-                Err(error @ kernel_build::Error::NotPrivate { .. }) => {
+                Err(error @ device_compiler::Error::NotPrivate { .. }) => {
                     tracing::warn!("compiling without a cache: {error}");
                     Ok(compiler)
                 }
@@ -420,7 +420,7 @@ impl Drop for Handle {
     }
 }
 
-fn cache_error(error: kernel_build::Error) -> Error {
+fn cache_error(error: device_compiler::Error) -> Error {
     Error::CompileCache { problem: error.to_string() }
 }
 

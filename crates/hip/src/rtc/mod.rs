@@ -1,7 +1,7 @@
 //! Compiling kernels at run time (`hiprtc`).
 //!
 //! A [`Compiler`] is AMD's `libhiprtc` if there is one, else the device compiler that
-//! [`kernel-build`](https://docs.rs/ferrocm-kernel-build) finds. It makes code of a [`Program`] for a device's target id. What it has
+//! [`device-compiler`](https://docs.rs/ferrocm-device-compiler) finds. It makes code of a [`Program`] for a device's target id. What it has
 //! made once is found again in a cache on disk.
 //!
 //! ```no_run
@@ -48,11 +48,10 @@
 //! process, and has none.
 
 mod compiler;
-mod error;
 mod program;
 
+pub use crate::error::{CompileError, Unavailable};
 pub use compiler::Compiler;
-pub use error::{CompileError, Unavailable};
-pub use kernel_build::cuda::Dialect;
-pub use kernel_build::{Diagnostic, Place, Severity};
+pub use device_compiler::cuda::Dialect;
+pub use device_compiler::{Diagnostic, Place, Severity};
 pub use program::{Compiled, Program};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use kernel_build::cuda::{self, Dialect};
+use device_compiler::cuda::{self, Dialect};
 
 use super::Diagnostic;
 use crate::device::Device;
@@ -22,7 +22,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program in CUDA's C++, or in HIP's where it [includes a header](kernel_build::cuda#dialects) of that. The runtime header need
+    /// A program in CUDA's C++, or in HIP's where it [includes a header](device_compiler::cuda#dialects) of that. The runtime header need
     /// not be included.
     pub fn new(source: impl Into<String>) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl Program {
         self
     }
 
-    /// Takes the program as CUDA's or HIP's, whatever it [includes](kernel_build::cuda#dialects).
+    /// Takes the program as CUDA's or HIP's, whatever it [includes](device_compiler::cuda#dialects).
     #[must_use]
     pub fn dialect(mut self, dialect: Dialect) -> Self {
         self.dialect = Some(dialect);
@@ -104,7 +104,7 @@ impl Program {
 
 /// A text with its inline PTX as C++.
 pub(super) fn without_ptx(text: &str) -> Cow<'_, str> {
-    kernel_build::ptx::rewrite(text).map_or(Cow::Borrowed(text), Cow::Owned)
+    device_compiler::ptx::rewrite(text).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// A program of nothing but its source, in whatever form a text comes.

@@ -9,7 +9,7 @@ use hip_sys::{hipError_t, hipStream_t, hipStreamCallback_t};
 
 use super::Stream;
 use crate::call::{call, leaked};
-use crate::device;
+use crate::current;
 use crate::error::Result;
 use crate::threads;
 
@@ -55,7 +55,7 @@ pub(crate) fn release_elsewhere(what: &'static str, run: impl FnOnce() + Send + 
 pub(crate) fn run(function: impl FnOnce()) {
     RUNNING.set(true);
     // What is done here for the first time finds that HIP must not be called.
-    device::forget_current();
+    current::forget();
     let result = catch_unwind(AssertUnwindSafe(function));
     if let Err(panic) = result {
         FAILURES.fetch_add(1, Ordering::Relaxed);

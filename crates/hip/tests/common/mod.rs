@@ -8,11 +8,13 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+#[cfg(feature = "rtc")]
 use hip::rtc::Compiler;
 use hip::{Device, Module};
 use test_skip::{Lack, skip};
 
 /// A program for the compiler at run time.
+#[cfg(feature = "rtc")]
 pub(crate) const SAXPY: &str = r#"
 extern "C" __global__ void saxpy(unsigned n, float a, const float* x, float* y) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -21,6 +23,7 @@ extern "C" __global__ void saxpy(unsigned n, float a, const float* x, float* y) 
 "#;
 
 /// A compiler with a cache of its own.
+#[cfg(feature = "rtc")]
 pub(crate) fn compiler() -> (tempfile::TempDir, Compiler) {
     let folder = tempfile::tempdir().unwrap();
     let compiler = Compiler::open().unwrap_or_else(|error| panic!("{error}"));

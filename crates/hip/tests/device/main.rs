@@ -5,8 +5,10 @@ mod common;
 
 mod all_memory;
 mod allocator;
+#[cfg(feature = "rtc")]
 mod arguments;
 mod asynchronous;
+#[cfg(feature = "rtc")]
 mod cuda;
 mod external_memory;
 mod faults;
@@ -22,8 +24,10 @@ mod module;
 mod order;
 mod peers;
 mod pitched;
+#[cfg(feature = "rtc")]
 mod ptx;
 mod rects;
+#[cfg(feature = "rtc")]
 mod rtc;
 mod streams;
 mod typed;

@@ -1,15 +1,17 @@
 //! Tests that open virtual devices by name, or need none: they are not about the device that `FERROCM_DEVICE` names.
 
-#[cfg(feature = "virtual")]
+#[cfg(all(feature = "rtc", feature = "virtual"))]
 mod checks;
 #[path = "../common/mod.rs"]
 mod common;
 mod derive_hygiene;
+#[cfg(feature = "rtc")]
 mod examples;
 #[cfg(feature = "virtual")]
 mod module_bounds;
+#[cfg(feature = "rtc")]
 mod rtc_cache;
-#[cfg(feature = "virtual")]
+#[cfg(all(feature = "rtc", feature = "virtual"))]
 mod timeline;
 #[cfg(feature = "virtual")]
 mod variables;

@@ -4,8 +4,8 @@ use super::Translator;
 use crate::cursor::Cursor;
 use crate::finding::{Rule, Severity};
 use crate::includes::{header_name, is_cuda_header};
-use crate::lexer::Kind;
 use crate::tables::{Lacking, Row};
+use cpp_lexer::Kind;
 
 /// How the names of CUDA's libraries begin; a capital follows.
 const LIKE_CUDA: [&[u8]; 9] =

@@ -4,8 +4,8 @@ use super::Translator;
 use crate::cursor::Cursor;
 use crate::finding::{Rule, Severity};
 use crate::includes::{API_HEADER, Directives, Included, RUNTIME_HEADER};
-use crate::lexer::Kind;
 use crate::tables::{Family, Row, RowNumber};
+use cpp_lexer::Kind;
 
 impl Translator<'_> {
     /// Translates includes, leaves those out that are there twice, and adds HIP's own.

@@ -9,10 +9,10 @@ use std::collections::HashSet;
 use crate::cursor::Cursor;
 use crate::edit::Edits;
 use crate::finding::{Finding, Rule, Severity};
-use crate::lexer::{self, Kind};
 use crate::stats::{Counter, Stats};
 use crate::tables::{Lacking, Row, Tables};
 use crate::{includes, launch, position, symbols};
+use cpp_lexer::Kind;
 
 /// How to translate.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ fn has_launch(findings: &[Finding]) -> bool {
 
 /// Translates what can be read as the source is.
 fn pass(source: &[u8], options: &Options) -> Translation {
-    let tokens = lexer::tokens(source);
+    let tokens = cpp_lexer::tokens(source);
     let mut translator = Translator {
         options,
         tables: Tables::get(),

@@ -3,7 +3,7 @@
 use super::Translator;
 use crate::cursor::Cursor;
 use crate::includes::header_name;
-use crate::lexer::{self, is_word_byte};
+use cpp_lexer::is_word_byte;
 
 impl Translator<'_> {
     /// A string that is a header's name becomes that of HIP's; in any other, names are translated.
@@ -42,7 +42,7 @@ impl Translator<'_> {
             text.len()
         };
         let base = token.start + open + 1;
-        let mut tokens = lexer::tokens(&text[open + 1..end]);
+        let mut tokens = cpp_lexer::tokens(&text[open + 1..end]);
         for inner in &mut tokens {
             inner.start += base;
             inner.end += base;

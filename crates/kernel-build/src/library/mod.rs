@@ -10,13 +10,16 @@ use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use device_compiler::cache::Entry;
+use device_compiler::limits::Limits;
+use device_compiler::reads::Learning;
+use device_compiler::{Diagnostic, diagnostics, facts, files};
+
 use crate::builder::Built;
-use crate::cache::{self, Entry};
 use crate::compile::{Context, Plan, joined};
 use crate::embed::{exit_with, tell_warnings};
-use crate::limits::Limits;
-use crate::reads::Learning;
-use crate::{Build, Builder, Diagnostic, Error, bundle, diagnostics, facts, jobs};
+
+use crate::{Build, Builder, Error, bundle, jobs};
 use archive::{Member, Symbols};
 
 /// Changes when the same inputs would give another object file.
@@ -95,7 +98,7 @@ impl Builder {
         let file = archive::write(&members).map_err(bad)?;
         let folder = path.parent().unwrap_or(Path::new("/"));
         std::fs::create_dir_all(folder).map_err(|e| Error::io("make the folder", folder, e))?;
-        cache::write_atomically(&path, &file)?;
+        files::write_atomically(&path, &file)?;
         if script {
             build.tell_dependencies();
             // The compiler tells the same of a source's host code in every compilation.
@@ -205,20 +208,19 @@ fn host_object(context: &Context<'_>, plan: &Plan<'_>, built: &Built) -> Result<
     }
     command.arg("-o").arg(&object);
     let program = || context.toolchain.clang.clone();
-    let output =
-        command.output().map_err(|e| Error::Program { program: program(), reason: e.to_string() })?;
+    let output = command.output().map_err(|e| Error::program(program(), e))?;
     let text = diagnostics::without_counts(&String::from_utf8_lossy(&output.stderr));
     if !output.status.success() {
         if text.contains("No space left on device") {
             return Err(Error::io("write", work, std::io::ErrorKind::StorageFull.into()));
         }
         if output.status.code().is_none() {
-            return Err(Error::Program { program: program(), reason: output.status.to_string() });
+            return Err(Error::program(program(), output.status));
         }
         return Err(Error::HostCode { source_file: source.path.clone(), text });
     }
     let bytes = std::fs::read(&object).map_err(|e| Error::io("read", &object, e))?;
-    let diagnostics = diagnostics::parse(&text);
+    let diagnostics = Diagnostic::read_all(&text);
     let text = prepared.text.as_deref().unwrap_or_default().as_bytes();
     // Of host code there is no IR that would tell what inline assembly is made of.
     let reads = learning.end(text)?.filter(|reads| !reads.may_assemble_files());

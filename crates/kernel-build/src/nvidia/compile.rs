@@ -6,12 +6,14 @@ use std::process::Command;
 use std::time::Instant;
 
 use code_object::embedded::CudaKind;
+use device_compiler::cache::{Cache, Dependencies, Entry};
+use device_compiler::{Diagnostic, diagnostics};
 
-use super::{CudaArch, Nvcc, kernels};
-use crate::cache::{Cache, Dependencies, Entry};
+use super::{Nvcc, kernels};
 use crate::compile::{Failed, Plan, failure};
 use crate::inputs::{Inputs, headers_of, headers_of_all, part};
-use crate::{BuiltImage, Diagnostic, Error, Target, diagnostics, nvcc};
+
+use crate::{BuiltImage, CudaArch, Error, Target, nvcc};
 
 /// Changes when the same inputs would give other results.
 const SCHEMA: &str = "ferrocm nvcc cache 2";
@@ -134,8 +136,7 @@ impl<'a> Compiler<'a> {
         command.args(["-MD", "-MT", "out", "-MF"]).arg(&deps);
         command.arg("-o").arg(&output).arg(source);
         let program = || self.nvcc.path.clone();
-        let ran =
-            command.output().map_err(|e| Error::Program { program: program(), reason: e.to_string() })?;
+        let ran = command.output().map_err(|e| Error::program(program(), e))?;
         let text = [ran.stdout, ran.stderr].concat();
         let text = diagnostics::without_counts(&String::from_utf8_lossy(&text));
         if !ran.status.success() {
@@ -150,7 +151,7 @@ impl<'a> Compiler<'a> {
         }
         let bytes = std::fs::read(&output).map_err(|e| Error::io("read", &output, e))?;
         let inputs = self.inputs.listed(&deps, |path| path == source)?;
-        Ok(Compiled { bytes, inputs, diagnostics: diagnostics::parse(&text) })
+        Ok(Compiled { bytes, inputs, diagnostics: Diagnostic::read_all(&text) })
     }
 
     /// The kernels of what nvcc wrote, which is checked by that.

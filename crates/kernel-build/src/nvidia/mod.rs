@@ -1,6 +1,6 @@
 //! Code for NVIDIA GPUs beside that for AMD's: PTX or cubins, by nvcc.
 
-mod arch;
+mod archs;
 mod compile;
 mod kernels;
 mod search;
@@ -10,9 +10,10 @@ use std::path::PathBuf;
 
 use code_object::embedded::CudaKind;
 
+use crate::cuda_arch::CudaArch;
 use crate::{Error, nvcc};
 
-pub use arch::{CudaArch, DEFAULT_CUDA_ARCHS, ParseArchError};
+pub use archs::DEFAULT_CUDA_ARCHS;
 pub(crate) use compile::Compiler;
 pub use search::Nvcc;
 pub(crate) use search::Search;
@@ -21,7 +22,7 @@ pub(crate) use search::Search;
 pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
     std::iter::once(search::NVCC)
         .chain(search::ROOTS.iter().copied())
-        .chain(arch::VARIABLES.iter().copied())
+        .chain(archs::VARIABLES.iter().copied())
         .chain(compile::VARIABLES.iter().copied())
 }
 
@@ -53,7 +54,7 @@ impl Nvidia {
     /// of `FERROCM_CUDA_ARCHS`, else of `CUDA_COMPUTE_CAP`, each separated by commas, else [`DEFAULT_CUDA_ARCHS`]. The machine's own
     /// GPUs have no say, so that a build is the same everywhere. A bad name is an error of the build.
     pub fn archs<S: AsRef<str>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
-        self.archs = Some(arch::parse("the caller's architectures", names));
+        self.archs = Some(archs::parse("the caller's architectures", names));
         self
     }
 
@@ -77,8 +78,8 @@ impl Nvidia {
         let options: Vec<OsString> = options.iter().chain(&self.options).cloned().collect();
         let named = nvcc::archs(&options);
         if !named.is_empty() {
-            return arch::parse("the flags", named);
+            return archs::parse("the flags", named);
         }
-        arch::from_env()
+        archs::from_env()
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::toolchain::{Attempt, NotFound};
+use device_compiler::toolchain::{Attempt, NotFound};
 
 /// The variable that names an nvcc, and no other.
 pub(super) const NVCC: &str = "NVCC";

@@ -316,7 +316,7 @@ fn the_generated_module_compiles_and_is_deterministic() {
 fn programs_may_have_macros_of_one_capital_letter() {
     let Some(toolchain) = toolchain() else { return };
     let folder = Folder::new(toolchain.clone());
-    let headers: String = kernel_build::cuda::HEADERS
+    let headers: String = device_compiler::cuda::HEADERS
         .iter()
         .map(|(name, _)| *name)
         .filter(|name| !name.contains("ferrocm_"))

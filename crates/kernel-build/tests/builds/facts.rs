@@ -249,7 +249,7 @@ fn the_machine_code_is_that_of_one_compilation() {
     let source = folder.write("k.cu", &std::fs::read_to_string(kernels.join("kv_cache.cu")).unwrap());
     // What `kernel-build` finds CUDA's headers as.
     let headers = folder.path().join("cuda");
-    for (name, text) in kernel_build::cuda::HEADERS {
+    for (name, text) in device_compiler::cuda::HEADERS {
         let path = headers.join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
@@ -265,10 +265,10 @@ fn the_machine_code_is_that_of_one_compilation() {
             let output = folder.path().join("whole.hsaco");
             let mut whole = toolchain.command();
             whole.args(["--offload-device-only", "--no-gpu-bundle-output", "-fuse-cuid=none", "-O3"]);
-            whole.args(["-mcode-object-version=5", kernel_build::cuda::DIALECT_OPTION]).args(flags);
+            whole.args(["-mcode-object-version=5", device_compiler::cuda::DIALECT_OPTION]).args(flags);
             whole.arg(format!("--offload-arch={}", object.target));
             whole.arg("-I").arg(&kernels).arg("-isystem").arg(&headers);
-            whole.arg("-include").arg(headers.join(kernel_build::cuda::RUNTIME_HEADER));
+            whole.arg("-include").arg(headers.join(device_compiler::cuda::RUNTIME_HEADER));
             assert!(whole.arg("-o").arg(&output).arg(&source).status().unwrap().success());
             let (ours, theirs) = (code(&object.bytes), code(&std::fs::read(&output).unwrap()));
             assert_eq!(ours.1, theirs.1, "{} {flags:?}", object.target);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use kernel_build::{Builder, Error, Severity, Translate};
+use kernel_build::{Builder, CompilerError, Error, Severity, Translate};
 
 use crate::support::{self, Folder, KERNEL, LAUNCHES, script, toolchain};
 
@@ -247,7 +247,7 @@ fn a_compiler_that_dies_or_lies_leaves_nothing_behind() {
 
     let killed = fake(&format!("{half}\nkill -9 $$"));
     assert!(
-        matches!(&killed, Error::Program { program, reason }
+        matches!(&killed, Error::Compiler(CompilerError::Program { program, reason })
         if program.ends_with("clang") && reason.contains("signal: 9")),
         "{killed}"
     );
@@ -294,7 +294,10 @@ fn a_cache_that_cannot_be_written_is_named() {
     // A file, a folder below a file, and a file system that nobody can write to.
     for cache in [file.clone(), file.join("below"), "/proc/self".into()] {
         let error = folder.builder().cache(&cache).build().unwrap_err();
-        assert!(matches!(&error, Error::Io { path, .. } if path.starts_with(&cache)), "{error}");
+        assert!(
+            matches!(&error, Error::Compiler(CompilerError::Io { path, .. }) if path.starts_with(&cache)),
+            "{error}"
+        );
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use code_object::embedded::CudaKind;
-use kernel_build::{Build, Builder, Error, Nvidia, Severity, Target};
+use kernel_build::{Build, Builder, CompilerError, Error, Nvidia, Severity, Target};
 use test_skip::{Lack, skip};
 
 use crate::support::{Folder, KERNEL, TYPES, named_script, runs, toolchain};
@@ -199,7 +199,10 @@ fn an_nvcc_that_dies_or_lies_leaves_nothing_behind() {
         folder.builder().nvidia(stage.nvidia()).build().unwrap_err()
     };
     let killed = fake("echo half > \"$out\"; kill -9 $$");
-    assert!(matches!(&killed, Error::Program { program, .. } if *program == stage.nvcc), "{killed}");
+    assert!(
+        matches!(&killed, Error::Compiler(CompilerError::Program { program, .. }) if *program == stage.nvcc),
+        "{killed}"
+    );
     let empty = fake(": > \"$out\"; : > \"$list\"; exit 0");
     assert!(
         empty.to_string().contains("a.cu for sm_80: the compiler's output is not usable: it is no PTX"),
@@ -385,7 +388,7 @@ fn a_real_nvcc_compiles_the_same_sources() {
         builder.nvidia(nvidia).build()
     };
     let first = match build(Nvidia::ptx().archs(["sm_80"])) {
-        Err(Error::Toolchain(error)) if error.what == "nvcc" => {
+        Err(Error::Compiler(CompilerError::Toolchain(error))) if error.what == "nvcc" => {
             skip(Lack::Judge, error);
             return;
         }

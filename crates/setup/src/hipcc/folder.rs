@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use kernel_build::toolchain::Toolchain;
+use device_compiler::toolchain::Toolchain;
 use sha2::{Digest, Sha256};
 
 use super::{BUNDLER, Error, HIP_LIBRARY, LIBRARIES_VARIABLE, Parts, io_error};

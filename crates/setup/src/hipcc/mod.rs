@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
 
-use kernel_build::toolchain::Toolchain;
+use device_compiler::toolchain::Toolchain;
 
 use self::arguments::{Call, Question};
 pub use self::bundler::NAME as BUNDLER;
@@ -404,7 +404,7 @@ pub fn try_out(hipcc: &Hipcc<'_>) -> Result<&'static str, String> {
 
 #[cfg(test)]
 pub(crate) mod fixtures {
-    use kernel_build::toolchain::{Origin, Toolchain, Version};
+    use device_compiler::toolchain::{Origin, Toolchain, Version};
 
     /// A toolchain that is nowhere.
     pub(crate) fn toolchain() -> Toolchain {

@@ -55,6 +55,15 @@ pub use vgpu_exec::Access;
 pub use vgpu_exec::{PRIVATE_APERTURE, SHARED_APERTURE, WaveFault, on_interrupt};
 pub use vgpu_isa::{Generation, TARGETS, Target};
 
+/// Adds devices to the process's virtual machine and returns the index of the first among its GPU agents. An equal
+/// configuration attached again returns the same index.
+///
+/// # Errors
+/// The configuration is not usable.
+pub fn attach(config: &DeviceConfig) -> Result<usize, ConfigError> {
+    Machine::global().attach(config)
+}
+
 /// The virtual machine: all devices and all memory.
 #[derive(Debug)]
 pub struct Machine {

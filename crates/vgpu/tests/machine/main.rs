@@ -8,6 +8,7 @@ mod execution;
 mod faults;
 mod hostile;
 mod kernels;
+mod layers;
 mod lines;
 mod litmus;
 mod matrix;

@@ -1,6 +1,5 @@
 //! Virtual memory: reserved addresses, and memory that is mapped there.
 
-mod error;
 mod physical;
 #[cfg(test)]
 mod tests;
@@ -12,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hip_sys::{hipMemAccessDesc, hipMemAccessFlags};
 
-pub use error::VirtualMemoryError;
+use crate::error::VirtualMemoryError;
 pub use physical::{Granularity, PhysicalMemory};
 
 use super::{Allocation, DeviceAddress, DeviceBuffer, DeviceCopy};

@@ -1,0 +1,219 @@
+//! What a compilation depends on: the files that it read, and those that it looked for and did not find.
+//!
+//! All of it comes from the compiler. It lists the files that it read (`-dependency-file`), those included that `__has_include` has found
+//! and `#embed` has read. It does not list what was not there, so a second run of its preprocessor tells where it looks ([`search`]):
+//! * the folders in which it looks for headers, those included that do not exist;
+//! * each place at which a source asks whether a file is there (`__has_include`, `__has_embed`), and in what words.
+//!
+//! Inline assembly can read files, too (`.incbin`). Of that the compiler tells nothing, but the IR has the assembly's final text
+//! ([`assembly`]).
+//!
+//! Where it stays unknown what was read or asked for, such as a name that a macro makes, nothing is known of the compilation, and its
+//! result is not kept.
+
+pub(crate) mod assembly;
+mod options;
+mod search;
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::SystemTime;
+
+use crate::cache::{Dependencies, Input};
+use crate::files::is_absent;
+use crate::limits::Limits;
+use crate::{Error, depfile, overlay};
+
+use search::{Search, Watch};
+
+/// What a compilation read and looked for.
+#[derive(Clone, Debug)]
+pub struct Reads {
+    /// When it began: what is newer may have changed since it was read.
+    begin: SystemTime,
+    /// The compiler's folder, in which relative paths begin.
+    folder: PathBuf,
+    files: Vec<PathBuf>,
+    search: Search,
+}
+
+/// A compilation whose reads are learnt.
+pub struct Learning {
+    begin: SystemTime,
+    folder: PathBuf,
+    list: PathBuf,
+    watch: Option<Watch>,
+}
+
+impl Learning {
+    /// Begins with a compilation by `command`, which has its source and all options but output and precompiled headers. Has it list what
+    /// it reads, in the folder `work`.
+    ///
+    /// # Errors
+    /// [`Error::Io`] and [`Error::Program`], if the preprocessor cannot be asked where it looks.
+    pub fn begin(
+        command: &mut Command,
+        options: &[&OsStr],
+        work: &Path,
+        limits: Limits,
+    ) -> Result<Self, Error> {
+        let here = || std::env::current_dir().map_err(|e| Error::io("look up", ".", e));
+        let folder = command.get_current_dir().map_or_else(here, |folder| Ok(folder.to_owned()))?;
+        let list = work.join("reads.d");
+        let begin = SystemTime::now();
+        let watch = if options::are_known(options, &folder) {
+            Some(Watch::start(command, options, work, limits)?)
+        } else {
+            None
+        };
+        command.args(list_of_files(&list));
+        Ok(Self { begin, folder, list, watch })
+    }
+
+    /// What was learnt of it, now that it has ended well; nothing where that is not all.
+    ///
+    /// `source` is the text of the source, for messages that name none of the machine's files.
+    ///
+    /// # Errors
+    /// As [`begin`](Self::begin), and [`Error::Limit`].
+    pub fn end(self, source: &[u8]) -> Result<Option<Reads>, Error> {
+        let Some(watch) = self.watch else { return Ok(None) };
+        let Some(search) = watch.end(&self.folder, source)? else { return Ok(None) };
+        let text = fs::read_to_string(&self.list).map_err(|e| Error::io("read", &self.list, e))?;
+        let files = depfile::parse(&text).into_iter().map(|file| self.folder.join(file)).collect();
+        Ok(Some(Reads { begin: self.begin, folder: self.folder, files, search }))
+    }
+}
+
+/// The options that have the files listed that a compilation reads. The driver refuses -MD for device code, the compiler behind it does
+/// not.
+pub fn list_of_files(list: &Path) -> impl Iterator<Item = OsString> {
+    let options = [
+        "-dependency-file".into(),
+        list.as_os_str().to_owned(),
+        "-MT".into(),
+        "out".into(),
+        "-sys-header-deps".into(),
+    ];
+    options.into_iter().flat_map(|option| ["-Xclang".into(), option])
+}
+
+impl Reads {
+    /// The same of a compilation that is part of a build, which has looked at files before.
+    #[must_use]
+    pub fn since(&self, begin: SystemTime) -> Self {
+        Self { begin: begin.min(self.begin), ..self.clone() }
+    }
+
+    /// Whether the source, as the preprocessor leaves it, has what looks like inline assembly that reads files.
+    #[must_use]
+    pub fn may_assemble_files(&self) -> bool {
+        self.search.assembles_files
+    }
+
+    /// What the compilation depends on beside the files in the folders `own`, which nobody else changes; nothing if that cannot be told,
+    /// or has changed meanwhile. `hash` gives a file's hash.
+    #[must_use]
+    pub fn dependencies(
+        &self,
+        own: &[&Path],
+        hash: impl Fn(&Path) -> Option<String>,
+    ) -> Option<Dependencies> {
+        let own = |path: &Path| own.iter().any(|folder| path.starts_with(folder));
+        let mut files = Vec::new();
+        for path in &self.files {
+            // Who leaves a folder of ours by `..` is somewhere else the next time.
+            if own(path) {
+                if !own(&overlay::named(path)) {
+                    return None;
+                }
+                continue;
+            }
+            // What precompiled headers are made of; always empty.
+            if path == Path::new("/dev/null") {
+                continue;
+            }
+            let meta = fs::metadata(path).ok()?;
+            // Anything but a file gives other bytes each time.
+            if !meta.is_file() || meta.modified().ok()? >= self.begin {
+                return None;
+            }
+            files.push(Input { path: path.clone(), hash: hash(path)? });
+        }
+        let mut absent = BTreeSet::new();
+        for path in self.places() {
+            if !own(&path) {
+                absent.extend(missing(&path));
+            } else if !own(&overlay::named(&path)) {
+                return None;
+            }
+        }
+        Some(Dependencies { files, absent: absent.into_iter().collect() })
+    }
+
+    /// Every path at which the compiler may have looked before it found a file, or found none.
+    fn places(&self) -> Vec<PathBuf> {
+        let Search { folders, asked, .. } = &self.search;
+        let in_toolchain =
+            |file: &Path| folders.iter().any(|folder| !folder.is_callers && file.starts_with(&folder.path));
+        // A name in quotes is first looked for beside the file that has it.
+        let mut beside: BTreeSet<&Path> = BTreeSet::from([self.folder.as_path()]);
+        beside.extend(self.files.iter().filter(|file| !in_toolchain(file)).filter_map(|file| file.parent()));
+        // The folders of the toolchain of which something is read are taken as they are: they hold what belongs together.
+        let is_used = |folder: &Path| self.files.iter().any(|file| file.starts_with(folder));
+        let open = folders.iter().map(|folder| folder.is_callers || !is_used(&folder.path));
+        let open: Vec<bool> = open.collect();
+        let mut places = Vec::new();
+        for file in &self.files {
+            for (index, found) in folders.iter().enumerate() {
+                let Ok(name) = file.strip_prefix(&found.path) else { continue };
+                let before = folders[..index].iter().zip(&open).filter(|(_, open)| **open);
+                let before = before.map(|(folder, _)| folder.path.as_path());
+                places.extend(before.chain(beside.iter().copied()).map(|folder| folder.join(name)));
+            }
+        }
+        for name in asked {
+            let folders = folders.iter().map(|folder| folder.path.as_path());
+            places.extend(folders.chain(beside.iter().copied()).map(|folder| folder.join(name)));
+        }
+        places
+    }
+}
+
+/// What is not there of a path, if the file is not: the first folder that is missing, or else the file.
+fn missing(path: &Path) -> Option<PathBuf> {
+    if !is_absent(path) {
+        return None;
+    }
+    let mut shortest = path;
+    for above in path.ancestors().skip(1) {
+        // A link that leads nowhere is something else than nothing.
+        if above.ends_with("..") || fs::symlink_metadata(above).is_ok() {
+            break;
+        }
+        shortest = above;
+    }
+    Some(shortest.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_missing_path_the_first_missing_folder_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir(root.join("there")).unwrap();
+        fs::write(root.join("there/file"), "").unwrap();
+        assert_eq!(missing(&root.join("there/file")), None);
+        assert_eq!(missing(&root.join("there/no")), Some(root.join("there/no")));
+        assert_eq!(missing(&root.join("no/such/file")), Some(root.join("no")));
+        // A folder is no file, and a file no folder.
+        assert_eq!(missing(&root.join("there")), Some(root.join("there")));
+        assert_eq!(missing(&root.join("there/file/x")), Some(root.join("there/file/x")));
+    }
+}

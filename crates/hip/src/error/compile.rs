@@ -1,0 +1,67 @@
+//! Why there is no code.
+
+use std::fmt;
+
+use device_compiler::Diagnostic;
+use hip_sys::rtc::hiprtcResult;
+
+/// The compiler refused a program.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CompileError {
+    /// The program's name.
+    pub name: String,
+    /// The target.
+    pub target: String,
+    /// What `hiprtcCompileProgram` returned.
+    pub code: hiprtcResult,
+    /// The messages, one by one, each with its place in the source.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Everything that the compiler printed.
+    pub log: String,
+}
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "`{}` does not compile for {}:", self.name, self.target)?;
+        match self.log.trim_end() {
+            // AMD's library says no more of a target that it does not know.
+            "" => write!(f, "the compiler says {:?} and nothing else", self.code),
+            log => f.write_str(log),
+        }
+    }
+}
+
+/// As its text: it is what a program prints whose `main` returns it.
+impl fmt::Debug for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for CompileError {}
+
+/// There is no run-time compiler: why each that was tried cannot be used.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unavailable {
+    /// AMD's library.
+    pub library: String,
+    /// The device compiler of this machine.
+    pub clang: String,
+}
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no run-time compiler: {}\nand {}", self.library.trim_end(), self.clang.trim_end())
+    }
+}
+
+/// As its text: it is what a program prints whose `main` returns it.
+impl fmt::Debug for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Unavailable {}

@@ -1,0 +1,31 @@
+//! The order of the crate's modules.
+
+/// The lowest first. Those of one row know each other.
+const LAYERS: &[&[&str]] = &[
+    &["address", "current", "live", "quirks", "report", "roctx", "timeline"],
+    &["error"],
+    &["call", "threads", "uri"],
+    &["backend"],
+    // A buffer knows the streams that use it, a stream the graph that it is captured into, and a graph what its nodes use.
+    &[
+        "completion",
+        "device",
+        "event",
+        "function",
+        "global",
+        "graph",
+        "kernel_info",
+        "launch",
+        "memory",
+        "module",
+        "stream",
+        "usage",
+    ],
+    &["ipc", "lazy", "metrics", "rtc"],
+    &["docs"],
+];
+
+#[test]
+fn no_module_uses_a_higher_one() {
+    layers_test::check_modules(env!("CARGO_MANIFEST_DIR"), LAYERS);
+}

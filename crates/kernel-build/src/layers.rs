@@ -1,0 +1,23 @@
+//! The order of the crate's modules.
+
+/// The lowest first. Those of one row know each other.
+const LAYERS: &[&[&str]] = &[
+    &["cuda_arch", "jobs", "missing", "nvcc", "nvidia::search", "occupancy"],
+    &["target"],
+    &["error"],
+    &["features", "glob"],
+    &["select"],
+    &["discover", "targets", "translate"],
+    &["build", "inputs"],
+    &["bundle", "report"],
+    &["compile", "prefix"],
+    &["nvidia"],
+    &["builder"],
+    &["embed"],
+    &["library", "prebuilt"],
+];
+
+#[test]
+fn no_module_uses_a_higher_one() {
+    layers_test::check_modules(env!("CARGO_MANIFEST_DIR"), LAYERS);
+}

@@ -1,0 +1,251 @@
+//! The crates of this workspace, and what they depend on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use toml::{Table, Value};
+
+/// The crates by their folders, the lowest row first; those of a row do not depend on each other. What a crate needs to be built, with any
+/// of its features, is in rows below its own. Dependencies of tests do not count.
+pub const CRATES: &[&[&str]] = &[
+    // Of nothing here.
+    &[
+        "bench",
+        "code-object",
+        "compile-fail-test",
+        "cpp-lexer",
+        "drop-in",
+        "fleet",
+        "float8",
+        "hip-derive",
+        "layers-test",
+        "sys-load",
+        "test-skip",
+        "timeline-test",
+        "variables",
+        "vulkan-test",
+    ],
+    &[
+        "device-compiler",
+        "drop-in-log",
+        "gpu-report",
+        "hip-sys",
+        "hsa-sys",
+        "layout-test",
+        "sysroot-test",
+        "timeline",
+    ],
+    &["hiprtc-on-clang", "hsa", "program-test", "rccl-sys", "rocblas-sys", "vgpu-isa"],
+    &["hip-on-hsa", "rccl-on-hip", "vgpu-exec"],
+    &["vgpu"],
+    // What programs call, and the shared libraries that stand for AMD's.
+    &["amdhip64", "hip", "hsa-runtime64", "libhiprtc", "librccl", "smi"],
+    &["hip-host", "rccl"],
+    // What builds: nothing that programs call needs it.
+    &["hipify", "setup"],
+    &["fleet-images", "kernel-build"],
+    &["blas-on-kernels", "cuda-trees-test", "cudaforge-on-kernel-build", "host-code-test", "kernels"],
+    &["bindgen-cuda-on-kernel-build", "librocblas", "rocblas"],
+    &["bench-suite", "cudarc-on-hip"],
+    &["ferrocm"],
+    &[
+        "benches/build",
+        "benches/hip",
+        "benches/hipify",
+        "benches/kernels",
+        "benches/sys-call",
+        "benches/vgpu",
+        "hipcc-test",
+        "xtask/bindgen",
+    ],
+    &["xtask"],
+];
+
+/// What the crates of a workspace depend on, by folder: those below `crates` without that.
+#[derive(Debug, Default)]
+pub struct Manifests {
+    /// Each dependency with whether it is optional.
+    dependencies: BTreeMap<String, BTreeMap<String, bool>>,
+}
+
+impl Manifests {
+    /// Reads the manifests of the workspace in a folder.
+    ///
+    /// # Panics
+    /// If one cannot be read.
+    #[must_use]
+    pub fn of_workspace(root: &Path) -> Self {
+        let workspace = manifest(root);
+        let workspace = workspace["workspace"].as_table().expect("a workspace");
+        let mut found = Self::default();
+        for member in workspace["members"].as_array().expect("members").iter().filter_map(Value::as_str) {
+            let folders = match member.strip_suffix("/*") {
+                Some(above) => folders(&root.join(above)),
+                None => vec![root.join(member)],
+            };
+            for folder in folders {
+                let manifest = manifest(&folder);
+                let name = name(root, &folder);
+                let own = found.dependencies.entry(name).or_default();
+                for (key, dependency) in dependencies(&manifest) {
+                    let is_optional = dependency.get("optional").and_then(Value::as_bool) == Some(true);
+                    let (path, from) = match dependency.get("path").and_then(Value::as_str) {
+                        Some(path) => (Some(path), folder.as_path()),
+                        None => (
+                            workspace["dependencies"]
+                                .get(key)
+                                .and_then(|of_all| of_all.get("path")?.as_str()),
+                            root,
+                        ),
+                    };
+                    if let Some(path) = path {
+                        *own.entry(self::name(root, &from.join(path))).or_insert(true) &= is_optional;
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// All that a crate needs, those included that the others need; `with_optional` with every feature, else with none.
+    #[must_use]
+    pub fn all_of<'a>(&'a self, name: &'a str, with_optional: bool) -> BTreeSet<&'a str> {
+        let mut found = BTreeSet::new();
+        let mut open = vec![name];
+        while let Some((_, own)) = open.pop().and_then(|name| self.dependencies.get_key_value(name)) {
+            let needed = own.iter().filter(|(_, is_optional)| with_optional || !**is_optional);
+            open.extend(needed.map(|(name, _)| name.as_str()).filter(|name| found.insert(*name)));
+        }
+        found
+    }
+
+    /// What does not hold by a table, a line each.
+    #[must_use]
+    pub fn wrong(&self, table: &[&[&str]]) -> Vec<String> {
+        let row = |name: &str| table.iter().position(|row| row.contains(&name));
+        let mut wrong = Vec::new();
+        let known = table.iter().copied().flatten().filter(|name| !self.dependencies.contains_key(**name));
+        wrong.extend(known.map(|name| format!("{name} is in the table and no member of the workspace")));
+        for (name, dependencies) in &self.dependencies {
+            let Some(own) = row(name) else {
+                wrong.push(format!("{name} is in no row"));
+                continue;
+            };
+            let higher = dependencies.keys().filter(|other| row(other).is_none_or(|row| row >= own));
+            wrong.extend(
+                higher.map(|other| format!("{name} depends on {other}, which is in no row below it")),
+            );
+        }
+        wrong
+    }
+}
+
+fn manifest(folder: &Path) -> Table {
+    let path = folder.join("Cargo.toml");
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.parse().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn folders(above: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(above).unwrap_or_else(|error| panic!("{}: {error}", above.display()));
+    entries
+        .map(|entry| entry.expect("a folder").path())
+        .filter(|path| path.join("Cargo.toml").is_file())
+        .collect()
+}
+
+/// The folder seen from the root, without dots, and without `crates`.
+fn name(root: &Path, folder: &Path) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.strip_prefix(root).unwrap_or(folder).components() {
+        match part {
+            Component::ParentDir => drop(parts.pop()),
+            Component::Normal(part) => parts.push(part.to_str().expect("a name of UTF-8")),
+            _ => {}
+        }
+    }
+    let name = parts.join("/");
+    name.strip_prefix("crates/").unwrap_or(&name).to_owned()
+}
+
+/// What a package needs to be built, on any target.
+fn dependencies(manifest: &Table) -> Vec<(&String, &Value)> {
+    const KINDS: [&str; 2] = ["dependencies", "build-dependencies"];
+    let targets = manifest.get("target").and_then(Value::as_table).into_iter().flat_map(|all| all.values());
+    let places = targets.filter_map(Value::as_table).chain([manifest]);
+    let tables = places.flat_map(|place| KINDS.iter().filter_map(|kind| place.get(*kind)?.as_table()));
+    tables.flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workspace() -> Manifests {
+        Manifests::of_workspace(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")))
+    }
+
+    #[test]
+    fn no_crate_depends_on_a_higher_one() {
+        let wrong = workspace().wrong(CRATES);
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    #[test]
+    fn programs_that_run_have_no_build_tool_in_them() {
+        let workspace = workspace();
+        for name in ["hip", "rccl", "hip-on-hsa", "vgpu", "hiprtc-on-clang"] {
+            let all = workspace.all_of(name, true);
+            assert!(
+                ["kernel-build", "hipify", "setup"].iter().all(|tool| !all.contains(tool)),
+                "{name}: {all:?}"
+            );
+        }
+        let bare = workspace.all_of("hip", false);
+        assert!(bare.contains("hip-sys"));
+        for optional in ["hiprtc-on-clang", "device-compiler", "cpp-lexer", "hip-on-hsa", "vgpu"] {
+            assert!(!bare.contains(optional), "{bare:?}");
+        }
+        assert!(workspace.all_of("hip", true).contains("device-compiler"));
+    }
+
+    #[test]
+    fn wrong_directions_and_forgotten_crates_are_named() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = root.path().join(name).join("Cargo.toml");
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write(
+            "",
+            "[workspace]\nmembers = [\"crates/*\", \"tool\"]\n[workspace.dependencies]\nlow = { path = \"crates/low\" }\n",
+        );
+        write(
+            "crates/low",
+            "[build-dependencies]\nhigh = { path = \"../high\", optional = true }\nserde = \"1\"\n",
+        );
+        write(
+            "crates/high",
+            "[target.'cfg(unix)'.dependencies]\nlow.workspace = true\n[dev-dependencies]\ntool = { path = \"../../tool\" }\n",
+        );
+        write("tool", "[dependencies]\nhigh = { path = \"../crates/high\" }\n");
+        let found = Manifests::of_workspace(root.path());
+        assert_eq!(
+            found.wrong(&[&["low"], &["high"], &["tool"]]),
+            ["low depends on high, which is in no row below it"]
+        );
+        assert_eq!(
+            found.wrong(&[&["high", "low", "gone"]]),
+            [
+                "gone is in the table and no member of the workspace",
+                "high depends on low, which is in no row below it",
+                "low depends on high, which is in no row below it",
+                "tool is in no row"
+            ]
+        );
+        assert_eq!(found.all_of("low", false).len(), 0);
+        assert_eq!(found.all_of("low", true), BTreeSet::from(["high", "low"]));
+    }
+}
