@@ -11,7 +11,8 @@ use drop_in::DropIn;
 use serde::Deserialize;
 use setup::{progress, run};
 
-use crate::{test, tools};
+use crate::test_devices::for_test_devices;
+use crate::tools;
 
 /// A library that takes the place of AMD's.
 #[derive(Debug, Clone, Copy)]
@@ -174,15 +175,19 @@ pub(crate) struct First {
 }
 
 /// Which of this project's libraries take the place of AMD's, beside the virtual GPU's.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::Args)]
 pub(crate) struct Own {
-    /// `libamdhip64.so.7`.
+    /// Use this project's HIP, libamdhip64.so.7, in the place of AMD's of release 7.2
+    #[arg(long = "own-hip")]
     pub(crate) hip: bool,
-    /// `librocblas.so.5`.
+    /// Use this project's rocBLAS, librocblas.so.5, in the place of AMD's of release 7.2
+    #[arg(long = "own-blas")]
     pub(crate) blas: bool,
-    /// `librccl.so.1`.
+    /// Use this project's RCCL, librccl.so.1, in the place of AMD's of release 7.2
+    #[arg(long = "own-rccl")]
     pub(crate) rccl: bool,
-    /// `libhiprtc.so.7`.
+    /// Use this project's run-time compiler, libhiprtc.so.7, in the place of AMD's of release 7.2
+    #[arg(long = "own-hiprtc")]
     pub(crate) hiprtc: bool,
 }
 
@@ -214,7 +219,7 @@ impl Own {
 /// Builds HIP and the program `ferrocm` as the tests have them; returns the folder of the library, and the program.
 pub(crate) fn hip_and_program() -> Result<(PathBuf, PathBuf)> {
     let mut command = build_with_program(false);
-    test::for_test_devices(&mut command);
+    for_test_devices(&mut command);
     let built = Built::from(false, command)?;
     let folder = folder_of(false).join(HIP.folder);
     built.link(&HIP, &folder)?;
@@ -308,7 +313,7 @@ impl Built {
     /// All of them, with kernels for the devices that tests run on and no others: the tests need not have them compiled again.
     fn for_tests() -> Result<Built> {
         let mut command = build(false);
-        test::for_test_devices(&mut command);
+        for_test_devices(&mut command);
         Self::from(false, command)
     }
 

@@ -33,18 +33,8 @@ pub(crate) struct Options {
     /// names virtual ones, else one gfx1100]
     #[arg(long, value_name = "URI")]
     device: Option<String>,
-    /// Use this project's HIP, libamdhip64.so.7, in the place of AMD's; for programs of release 7.2
-    #[arg(long)]
-    own_hip: bool,
-    /// Use this project's rocBLAS, librocblas.so.5, in the place of AMD's; for programs of release 7.2
-    #[arg(long)]
-    own_blas: bool,
-    /// Use this project's RCCL, librccl.so.1, in the place of AMD's; for programs of release 7.2
-    #[arg(long)]
-    own_rccl: bool,
-    /// Use this project's run-time compiler, libhiprtc.so.7, in the place of AMD's; for programs of release 7.2
-    #[arg(long)]
-    own_hiprtc: bool,
+    #[command(flatten)]
+    own: Own,
     /// Optimise all of the drop-in libraries, not only the virtual GPU
     #[arg(long)]
     release: bool,
@@ -62,12 +52,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let &[release] = &sysroot::releases(std::slice::from_ref(&options.version))?[..] else {
         bail!("--version takes one release");
     };
-    let own = Own {
-        hip: options.own_hip,
-        blas: options.own_blas,
-        rccl: options.own_rccl,
-        hiprtc: options.own_hiprtc,
-    };
+    let own = options.own;
     if own != Own::default() && release.name != "7.2" {
         bail!(
             "this project's libraries take the place of libamdhip64.so.7, librocblas.so.5, librccl.so.1 and libhiprtc.so.7 of 7.2: \

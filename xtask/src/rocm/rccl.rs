@@ -14,7 +14,8 @@ use super::Release;
 use super::program::Place;
 use super::sysroot::{self, FOLDER_VARIABLE, RELEASE_VARIABLE};
 use crate::dropin::{self, Own};
-use crate::{rocm_run, test, tools};
+use crate::test_devices::for_test_devices;
+use crate::{rocm_run, tools};
 
 /// The release whose RCCL runs: older ones ask for what nothing here stands for.
 pub(crate) const RELEASE: &str = "7.2";
@@ -93,7 +94,7 @@ fn build(program: &str) -> Command {
     let mut command = tools::cargo();
     command.args(["test", "--no-run", "--workspace", "--test", program, "--quiet"]);
     command.args(["--message-format", "json-render-diagnostics"]).current_dir(tools::workspace());
-    test::for_test_devices(&mut command);
+    for_test_devices(&mut command);
     command
 }
 

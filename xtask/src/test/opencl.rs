@@ -1,4 +1,4 @@
-//! `cargo xtask test --opencl`: AMD's OpenCL over virtual GPUs, judged by pyopencl's own tests.
+//! `cargo xtask test opencl`: AMD's OpenCL over virtual GPUs, judged by pyopencl's own tests.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,10 +9,11 @@ use anyhow::{Context, Result, bail};
 use setup::run;
 use tempfile::TempDir;
 
-use super::{Outcome, Step, WAVE_SIZE_DEVICES};
+use super::steps::{Outcome, Step};
 use crate::dropin::{self, Own};
 use crate::rocm::program::Place;
 use crate::rocm::{additions, sysroot};
+use crate::test_devices::{WAVE_SIZE_DEVICES, target_of};
 use crate::{rocm_run, tools};
 
 /// The release whose OpenCL this is.
@@ -79,7 +80,7 @@ fn describe(device: &str) -> Result<Outcome> {
     let text = run::capture(&mut command(&place()?, "clinfo", device)?)?;
     for (name, expected) in [
         ("Number of devices", "1"),
-        ("Device Name", super::target_of(device)),
+        ("Device Name", target_of(device)),
         ("Max number of read image args", "0"),
         ("Max number of read/write image args", "0"),
     ] {

@@ -34,7 +34,7 @@ const LEFT_OUT: &str = "mmq_*=none mmvq_*=none moe_*=none quantized.cu=none";
 const WITHOUT_VIRTUAL: &str = "--cfg ferrocm_no_virtual";
 
 /// Fetches candle, builds the libraries, and returns the command that builds and runs the tests.
-pub(crate) fn command(mut nextest: Command) -> Result<Command> {
+pub(in crate::test) fn command(mut nextest: Command) -> Result<Command> {
     let package = &PACKAGES[PACKAGE];
     let folder = tools::target_folder().join(FOLDER).join("sample");
     let workspace = folder.join("workspace");

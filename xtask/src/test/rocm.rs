@@ -1,14 +1,13 @@
-//! The steps on libraries of others: AMD's, Open MPI and lavapipe, which are fetched.
+//! `cargo xtask test rocm`: tests on AMD's own libraries, which are fetched.
 
-use test_skip::Lack;
+use anyhow::Result;
 
-use super::{
-    CHECK_VARIABLE, DEVICE_TESTS, MEASURE, Outcome, Shared, Step, VIRTUAL_DEVICES, WAVE_SIZE_DEVICES,
-    execute, headers_folder, nextest_command, skips,
-};
-use crate::rocm::headers;
-use crate::rocm::{Release, kernels, lavapipe, openmpi, rccl, sysroot, test_tools};
-use crate::{dropin, tools};
+use super::shared::{CHECK_VARIABLE, DEVICE_TESTS, MEASURE, Shared, execute};
+use super::steps::{Only, Outcome, Step};
+use super::vulkan;
+use crate::dropin;
+use crate::rocm::{Release, headers, lavapipe, rccl, sysroot};
+use crate::test_devices::{VIRTUAL_DEVICES, WAVE_SIZE_DEVICES};
 
 /// Integration tests in files named so need AMD's libraries; nextest runs them once per release.
 const LIBRARY_TESTS: &str = "rocm*";
@@ -28,20 +27,25 @@ const ROCBLAS_VARIABLES: [(&str, &str); 2] = [
     (CHECK_VARIABLE, ""),
 ];
 
-/// The integration test that decodes the kernels of rocBLAS.
-const KERNEL_TEST: &str = "rocblas_kernels";
-
-/// The tests of ranks that `mpirun` starts, and what names that program to them.
-const MPI_TESTS: &str = "package(ferrocm-rccl) and test(/^mpirun::/)";
-const MPIRUN_VARIABLE: &str = "FERROCM_TEST_MPIRUN";
-
-/// The test of memory that Vulkan and HIP share.
-const VULKAN_TEST: &str = "vulkan";
-/// The release whose HIP they run on as well, on the first of these.
+/// The release whose HIP the tests of memory that Vulkan and HIP share run on, on the first of these devices.
 const VULKAN_RELEASE: &str = "7.2";
 
+#[derive(Debug, clap::Args)]
+pub(super) struct Options {
+    /// Releases: 5.2, 5.7, 6.4 and 7.2, separated by commas or spaces, or all
+    #[arg(value_name = "RELEASE", value_delimiter = ',', required = true)]
+    releases: Vec<String>,
+    #[command(flatten)]
+    pub(super) only: Only,
+}
+
+pub(super) fn steps<'a>(options: &Options, shared: &'a Shared) -> Result<Vec<Step<'a>>> {
+    let releases = sysroot::releases(&options.releases)?;
+    Ok(releases.into_iter().flat_map(|release| of(release, shared)).collect())
+}
+
 /// Fetches a release's libraries, and runs the tests that load them, and the device tests on its HIP over the virtual GPU.
-pub(super) fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<'a>> {
+fn of<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<'a>> {
     let folder = sysroot::folder();
     let fetch = {
         let folder = folder.clone();
@@ -57,7 +61,7 @@ pub(super) fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -
     let test = {
         let folder = folder.clone();
         move || {
-            let mut command = nextest_command(shared)?;
+            let mut command = shared.nextest()?;
             command.args(["run", "--workspace", "--test", LIBRARY_TESTS, "--no-fail-fast"]);
             sysroot::make(release, &folder)?.apply(&mut command, None)?;
             execute(command)
@@ -72,13 +76,13 @@ pub(super) fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -
         let folder = folder.clone();
         Step::new(format!("{what} on ROCm {} over {device}", release.name), move || {
             let hsa = dropin::hsa(false)?;
-            let mut command = nextest_command(shared)?;
+            let mut command = shared.nextest()?;
             // Of the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled once more.
             command.args(["run", "--workspace", "--filterset", &tests, "--no-fail-fast"]);
             command.env("FERROCM_DEVICE", "amdgpu").env(dropin::HSA_DEVICE_VARIABLE, device);
             command.envs(variables.iter().copied());
             // AMD's run-time compilers lack some of HIP's types, which the headers of their release have.
-            command.env(headers::FOLDER_VARIABLE, headers_folder(shared)?);
+            command.env(headers::FOLDER_VARIABLE, shared.headers_folder()?);
             sysroot::make(release, &folder)?.apply(&mut command, Some(&hsa))?;
             execute(command)
         })
@@ -98,8 +102,8 @@ pub(super) fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -
         let name =
             format!("memory shared with Vulkan on ROCm {} over {}", release.name, WAVE_SIZE_DEVICES[0]);
         steps.push(Step::new(name, move || {
-            let mut command = nextest_command(shared)?;
-            command.args(["run", "--workspace", "--features", MEASURE, "--test", VULKAN_TEST]);
+            let mut command = shared.nextest()?;
+            command.args(["run", "--workspace", "--features", MEASURE, "--test", vulkan::PROGRAM]);
             command.args(["--no-fail-fast"]).env("FERROCM_DEVICE", "amdgpu");
             command.env(dropin::HSA_DEVICE_VARIABLE, WAVE_SIZE_DEVICES[0]);
             let sysroot = sysroot::make(release, &folder)?;
@@ -119,68 +123,4 @@ pub(super) fn library_steps<'a>(release: &'static Release, shared: &'a Shared) -
         }));
     }
     steps
-}
-
-/// Fetches Open MPI, and runs the tests of ranks that it starts.
-pub(super) fn mpi_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
-    let fetch = || {
-        println!("{}", openmpi::mpirun(&sysroot::folder())?.display());
-        Ok(Outcome::Passed)
-    };
-    let test = || {
-        let mut command = nextest_command(shared)?;
-        // Of the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled once more.
-        command.args(["run", "--workspace", "--test", "processes", "--filterset", MPI_TESTS]);
-        command.args(["--run-ignored", "only", "--no-fail-fast", "--test-threads", "1"]);
-        command.env(MPIRUN_VARIABLE, openmpi::mpirun(&sysroot::folder())?).env_remove("FERROCM_DEVICE");
-        execute(command)
-    };
-    vec![Step::new("Open MPI", fetch), Step::new("ranks under mpirun", test)]
-}
-
-/// Fetches lavapipe, and runs the tests of memory that it shares with virtual GPUs, with waves of 32 and of 64 lanes.
-pub(super) fn vulkan_steps<'a>(shared: &'a Shared) -> Vec<Step<'a>> {
-    let mut steps = Vec::new();
-    for version in &lavapipe::VERSIONS {
-        steps.push(Step::new(format!("lavapipe of Mesa {}", version.mesa), || {
-            println!("{}", version.fetch(&sysroot::folder())?.display());
-            Ok(Outcome::Passed)
-        }));
-        steps.extend(WAVE_SIZE_DEVICES.map(|device| {
-            Step::new(format!("{device} and Vulkan of Mesa {}", version.mesa), move || {
-                // The test is the only one of that name. Of the whole workspace, as in the other steps.
-                let mut command = nextest_command(shared)?;
-                command.args(["run", "--workspace", "--features", MEASURE, "--test", VULKAN_TEST]);
-                command.args(["--no-fail-fast"]).env("FERROCM_DEVICE", device);
-                version.apply(&mut command, &sysroot::folder())?;
-                execute(command)
-            })
-        }));
-    }
-    steps
-}
-
-/// Fetches a release's rocBLAS, and runs the test that decodes its kernels.
-pub(super) fn kernel_steps<'a>(release: &'static Release, shared: &'a Shared) -> [Step<'a>; 2] {
-    let folder = tools::target_folder().join("rocblas-kernels");
-    let fetch = {
-        let folder = folder.clone();
-        move || {
-            println!("The kernels are in {}", kernels::make(release, &folder)?.display());
-            Ok(Outcome::Passed)
-        }
-    };
-    let test = move || {
-        let mut command = nextest_command(shared)?;
-        // Of the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled once more.
-        command.args(["run", "--workspace", "--test", KERNEL_TEST, "--no-capture"]);
-        command.env(kernels::FOLDER_VARIABLE, kernels::make(release, &folder)?);
-        test_tools::offer(&mut command, &test_tools::folder()?);
-        skips::require(&mut command, &[Lack::Tool]);
-        execute(command)
-    };
-    [
-        Step::new(format!("rocBLAS's kernels of ROCm {}", release.name), fetch),
-        Step::new(format!("decoding rocBLAS's kernels of ROCm {}", release.name), test),
-    ]
 }
