@@ -199,8 +199,8 @@ fn on_amd_hip(command: &mut Command, release: &str, device: &str) -> Result<()> 
         bail!("`{release}` is more than one release: name one with --rocm");
     };
     let hsa = dropin::hsa(true)?;
-    sysroot::make(release, &sysroot::folder())?.apply(command, Some(&hsa))?;
-    command.env(dropin::HSA_DEVICE_VARIABLE, device);
+    sysroot::apply(&sysroot::make(release, &sysroot::folder())?, command, Some(&hsa))?;
+    command.env(variables::HSA_DEVICE.name, device);
     Ok(())
 }
 

@@ -17,7 +17,6 @@ mod images;
 mod package;
 #[cfg(test)]
 mod packages;
-mod patch;
 mod registry;
 mod rocm;
 mod rocm_run;
@@ -82,7 +81,7 @@ enum Task {
     /// The libraries of the release and all that they need are fetched from Debian into the target folder, once; this machine's own
     /// have no say. The virtual GPU takes the place of AMD's HSA runtime. The exit code is the program's. docs/vgpu/amd-hip.md says
     /// more.
-    Rocm(rocm_run::Options),
+    Rocm(rocm_run::Arguments),
     /// Compiles, links and so makes run host programs with HIP in them, with the HIP library of this checkout, as `ferrocm hipcc` does
     ///
     /// Library and program are built first, as the tests have them. docs/hip-on-hsa.md shows how to use it.
@@ -99,7 +98,7 @@ enum Task {
     ///
     /// Writes a line for each of cudarc, cudaforge and bindgen_cuda that the program depends on into its [patch.crates-io].
     /// docs/engines.md says more.
-    Patch(patch::Options),
+    Patch(shared_commands::patch::Options),
     /// Makes packages: for the registry, for Debian, for pip, archives and images for containers, with checksums, signatures and a bill of
     /// materials; or installs them as people do and runs what is in them
     ///
@@ -242,10 +241,11 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
         Task::Test(arguments) => test::test(&arguments),
         Task::Dropin(DropinArguments { out, release }) => dropin::dropin(&dropin::Options { out, release }),
         Task::HipPython(options) => hip_python::run(&options),
-        Task::Rocm(options) => return rocm_run::run(&options),
+        Task::Rocm(options) => rocm_run::run(&options),
         Task::Hipcc(options) => return hipcc::run("hipcc", &options),
         Task::Hipconfig(options) => return hipcc::run("hipconfig", &options),
-        Task::Patch(options) => patch::patch(&options),
+        Task::Patch(options) => shared_commands::patch::patch(&options, tools::workspace())
+            .map(|lines| lines.iter().for_each(|line| println!("{line}"))),
         Task::Package(options) => package::package(&options),
         Task::Release(options) => package::release(&options),
         Task::Hipify(options) => return hipify::hipify(*options),

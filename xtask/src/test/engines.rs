@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 use anyhow::{Context, Result, bail};
 use setup::run;
+use shared_commands::patch;
 use tempfile::TempDir;
 use toml_edit::{DocumentMut, Item};
 
@@ -20,7 +21,7 @@ use super::candle;
 use super::shared::{Shared, execute};
 use super::steps::{Outcome, Step};
 use crate::test_devices::{WAVE_SIZE_DEVICES, targets_of};
-use crate::{patch, registry, tools};
+use crate::{registry, tools};
 
 /// A package of the registry with tests of its own on a GPU.
 struct Package {

@@ -188,7 +188,7 @@ fn without_virtual_gpu(shared: &Shared) -> Result<Outcome> {
     let mut command = shared.nextest()?;
     command.args(["run", "--test", "device", "-p", "xtask"]).args(packages);
     command.args(["--filterset", "package(ferrocm-hip) and test(/^(library|faults|launch|memory)::/)"]);
-    command.env("FERROCM_HIP_LIBRARY", library.join(dropin::HIP_NAME));
+    command.env("FERROCM_HIP_LIBRARY", library.join(shared_commands::libraries::HIP.soname));
     command.env("FERROCM_DEVICE", WAVE_SIZE_DEVICES[0]);
     execute(command)
 }

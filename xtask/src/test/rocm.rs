@@ -63,7 +63,7 @@ fn of<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<'a>> {
         move || {
             let mut command = shared.nextest()?;
             command.args(["run", "--workspace", "--test", LIBRARY_TESTS, "--no-fail-fast"]);
-            sysroot::make(release, &folder)?.apply(&mut command, None)?;
+            sysroot::apply(&sysroot::make(release, &folder)?, &mut command, None)?;
             execute(command)
         }
     };
@@ -79,11 +79,11 @@ fn of<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<'a>> {
             let mut command = shared.nextest()?;
             // Of the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled once more.
             command.args(["run", "--workspace", "--filterset", &tests, "--no-fail-fast"]);
-            command.env("FERROCM_DEVICE", "amdgpu").env(dropin::HSA_DEVICE_VARIABLE, device);
+            command.env("FERROCM_DEVICE", "amdgpu").env(variables::HSA_DEVICE.name, device);
             command.envs(variables.iter().copied());
             // AMD's run-time compilers lack some of HIP's types, which the headers of their release have.
             command.env(headers::FOLDER_VARIABLE, shared.headers_folder()?);
-            sysroot::make(release, &folder)?.apply(&mut command, Some(&hsa))?;
+            sysroot::apply(&sysroot::make(release, &folder)?, &mut command, Some(&hsa))?;
             execute(command)
         })
     };
@@ -105,7 +105,7 @@ fn of<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<'a>> {
             let mut command = shared.nextest()?;
             command.args(["run", "--workspace", "--features", MEASURE, "--test", vulkan::PROGRAM]);
             command.args(["--no-fail-fast"]).env("FERROCM_DEVICE", "amdgpu");
-            command.env(dropin::HSA_DEVICE_VARIABLE, WAVE_SIZE_DEVICES[0]);
+            command.env(variables::HSA_DEVICE.name, WAVE_SIZE_DEVICES[0]);
             let sysroot = sysroot::make(release, &folder)?;
             mesa.apply_in(&mut command, &folder, &sysroot, &dropin::hsa(false)?)?;
             execute(command)

@@ -14,15 +14,16 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use shared_commands::libraries::Own;
+use shared_commands::rocm::program::Place;
+use shared_commands::rocm::run::variables;
 
 use self::gtest::Outcome;
 use self::page::{Failure, Summary};
 use self::run::Ran;
 use self::table::{EXPECTED, SUITES, Suite, TARGETS};
-use crate::dropin::Own;
-use crate::rocm::program::Place;
-use crate::rocm::{additions, sysroot};
-use crate::{dropin, rocm_run, tools};
+use crate::rocm::{self, additions, sysroot};
+use crate::{dropin, tools};
 
 /// The release whose suites these are.
 const RELEASE: &str = "7.2";
@@ -89,7 +90,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
         let addition = additions::named(&[suite.name.to_owned()], RELEASE)?;
         let addition = addition.first().context("every suite is an addition")?;
         let tree = addition.make(&sysroot)?;
-        let place = Place { sysroot: sysroot.clone(), beside: vec![tree.clone()], first: first.clone() };
+        let place = rocm::place(sysroot.clone(), vec![tree.clone()], first.clone());
         for target in &targets {
             surprises.extend(one(suite, target, &place, &tree, options)?);
         }
@@ -119,7 +120,7 @@ impl Program<'_> {
         if let Some(data) = &self.data {
             command.arg("--data").arg(data);
         }
-        command.envs(rocm_run::variables(Some(&self.device), self.own));
+        command.envs(variables(Some(&self.device), self.own));
         command.envs(self.suite.variables.iter().copied()).current_dir(&self.folder);
         Ok(command)
     }

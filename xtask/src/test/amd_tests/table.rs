@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use shared_commands::libraries::Own;
+
 use super::data::Data;
-use crate::dropin::Own;
 
 /// Runs tests that are switched off by their names, too.
 pub(super) const WITH_DISABLED: &str = "--gtest_also_run_disabled_tests";
