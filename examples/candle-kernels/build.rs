@@ -43,7 +43,7 @@ fn main() {
     let Some(folder) = set(SOURCES) else {
         println!(
             "cargo::error={SOURCES} is not set: it names the folder of candle-kernels 0.11.1. \
-             `cargo xtask test --candle` fetches the crate, sets the variable and runs the tests"
+             `cargo xtask test candle` fetches the crate, sets the variable and runs the tests"
         );
         std::process::exit(1);
     };

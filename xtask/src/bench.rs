@@ -12,7 +12,8 @@ use clap::Subcommand;
 use setup::run;
 
 use crate::rocm::sysroot;
-use crate::{candle, dropin, engines, registry, test, tools};
+use crate::test::{candle, engines};
+use crate::{dropin, registry, test_devices, tools};
 
 /// What can be measured.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
@@ -136,7 +137,7 @@ fn built_with_tests(options: &[OsString]) -> Command {
     command.args(["test", "--quiet", "--no-run", "--workspace", "--test", "runs", "--manifest-path"]);
     command.arg(tools::workspace().join("Cargo.toml"));
     if !options.iter().any(|option| option.to_string_lossy().starts_with("--target")) {
-        test::for_all_test_devices(&mut command);
+        test_devices::for_all_test_devices(&mut command);
     }
     command
 }
@@ -198,8 +199,8 @@ fn on_amd_hip(command: &mut Command, release: &str, device: &str) -> Result<()> 
         bail!("`{release}` is more than one release: name one with --rocm");
     };
     let hsa = dropin::hsa(true)?;
-    sysroot::make(release, &sysroot::folder())?.apply(command, Some(&hsa))?;
-    command.env(dropin::HSA_DEVICE_VARIABLE, device);
+    sysroot::apply(&sysroot::make(release, &sysroot::folder())?, command, Some(&hsa))?;
+    command.env(variables::HSA_DEVICE.name, device);
     Ok(())
 }
 

@@ -10,100 +10,71 @@ use anyhow::{Context, Result, bail};
 use drop_in::DropIn;
 use serde::Deserialize;
 use setup::{progress, run};
+use shared_commands::libraries::{self, First, Own};
 
-use crate::{test, tools};
+use crate::test_devices::for_test_devices;
+use crate::tools;
 
-/// A library that takes the place of AMD's.
+/// A library that takes the place of AMD's, and what it is made of.
 #[derive(Debug, Clone, Copy)]
 struct Library {
+    /// What it is called, and where it goes.
+    library: libraries::Library,
     /// The package whose static library it is made of, and the name of its library target.
     package: &'static str,
     target: &'static str,
     script: &'static str,
-    soname: &'static str,
-    /// Where it goes inside the folder. One folder for all would have HIP find the HSA library and take it for AMD's.
-    folder: &'static str,
 }
 
-/// What the library of HIP is called.
-pub(crate) const HIP_NAME: &str = "libamdhip64.so.7";
-
-/// HIP over any HSA.
 const HIP: Library = Library {
+    library: libraries::HIP,
     package: "ferrocm-amdhip64",
     target: "amdhip64",
     script: "crates/amdhip64/symbols.map",
-    soname: HIP_NAME,
-    folder: "",
 };
-
-/// rocBLAS on this project's kernels, for programs on any HIP.
 const ROCBLAS: Library = Library {
+    library: libraries::ROCBLAS,
     package: "ferrocm-librocblas",
     target: "rocblas_drop_in",
     script: "crates/librocblas/symbols.map",
-    soname: "librocblas.so.5",
-    folder: "rocblas",
 };
-
-/// RCCL over HIP alone, for programs on any HIP.
 const RCCL: Library = Library {
+    library: libraries::RCCL,
     package: "ferrocm-librccl",
     target: "rccl_drop_in",
     script: "crates/librccl/symbols.map",
-    soname: "librccl.so.1",
-    folder: "rccl",
 };
-
-/// HIP's run-time compiler over the device compiler of the machine, for programs on any HIP.
 const HIPRTC: Library = Library {
+    library: libraries::HIPRTC,
     package: "ferrocm-libhiprtc",
     target: "hiprtc_drop_in",
     script: "crates/libhiprtc/symbols.map",
-    soname: "libhiprtc.so.7",
-    folder: "hiprtc",
 };
-
-/// The virtual GPU's HSA, for AMD's HIP.
 const HSA: Library = Library {
+    library: libraries::HSA,
     package: "ferrocm-hsa-runtime64",
     target: "hsa_runtime64",
     script: "crates/hsa-runtime64/symbols.map",
-    soname: "libhsa-runtime64.so.1",
-    folder: "hsa",
 };
+const ROCM_SMI: Library = smi(libraries::ROCM_SMI, "crates/smi/rocm_smi64.map");
+const AMD_SMI: Library = smi(libraries::AMD_SMI, "crates/smi/amd_smi.map");
+const DRIVER: Library = smi(libraries::DRIVER, "crates/smi/driver.map");
 
-/// What RCCL and rocm-smi ask for the virtual GPUs.
-const ROCM_SMI: Library = Library {
-    package: "ferrocm-smi",
-    target: "smi",
-    script: "crates/smi/rocm_smi64.map",
-    soname: "librocm_smi64.so.7",
-    folder: "hsa",
-};
+/// One of the libraries that one package makes, and that differ in what they export.
+const fn smi(library: libraries::Library, script: &'static str) -> Library {
+    Library { library, package: "ferrocm-smi", target: "smi", script }
+}
 
-/// What the tests of the HSA runtime ask for them.
-const AMD_SMI: Library = Library {
-    package: "ferrocm-smi",
-    target: "smi",
-    script: "crates/smi/amd_smi.map",
-    soname: "libamd_smi.so.26",
-    folder: "hsa",
-};
-
-/// What stands for the traces of AMD's driver.
-const DRIVER: Library = Library {
-    package: "ferrocm-smi",
-    target: "smi",
-    script: "crates/smi/driver.map",
-    soname: "libferrocm-driver.so.1",
-    folder: "hsa",
-};
-
-/// The libraries of the virtual GPU, for AMD's own.
-const VIRTUAL: [Library; 4] = [HSA, ROCM_SMI, AMD_SMI, DRIVER];
 /// All of them.
 const ALL: [Library; 8] = [HIP, HIPRTC, ROCBLAS, RCCL, HSA, ROCM_SMI, AMD_SMI, DRIVER];
+
+impl Library {
+    /// What one of them is made of.
+    fn of(library: libraries::Library) -> Result<Library> {
+        let made = ALL.into_iter().find(|made| made.library == library);
+        made.with_context(|| format!("{} is made of nothing", library.soname))
+    }
+}
 
 /// What is to be built, and where it goes.
 #[derive(Debug, Default)]
@@ -119,19 +90,19 @@ pub(crate) fn dropin(options: &Options) -> Result<()> {
     let built = Built::new(options.release)?;
     let folder = options.out.clone().unwrap_or_else(|| folder_of(true));
     for library in ALL {
-        println!("{}", built.link(&library, &folder.join(library.folder))?.display());
+        println!("{}", built.link(library, &folder)?.display());
     }
-    println!("\nTo run a HIP program on the first one:\n  {}", usage(&folder.join(HIP.folder)));
-    println!("\nTo run one on AMD's own HIP over the virtual GPU:\n  {}", usage(&folder.join(HSA.folder)));
-    for (name, library) in [("rocBLAS", ROCBLAS), ("RCCL", RCCL), ("hiprtc", HIPRTC)] {
-        let folder = folder.join(library.folder);
+    println!("\nTo run a HIP program on the first one:\n  {}", usage(&libraries::HIP.folder_in(&folder)));
+    let hsa = libraries::HSA.folder_in(&folder);
+    println!("\nTo run one on AMD's own HIP over the virtual GPU:\n  {}", usage(&hsa));
+    for (name, library) in
+        [("rocBLAS", libraries::ROCBLAS), ("RCCL", libraries::RCCL), ("hiprtc", libraries::HIPRTC)]
+    {
+        let folder = library.folder_in(&folder);
         println!("\nFor a program that uses {name}, put {} before either.", folder.display());
     }
     Ok(())
 }
-
-/// Name of the environment variable with the virtual GPUs of the HSA library.
-pub(crate) const HSA_DEVICE_VARIABLE: &str = "FERROCM_HSA_DEVICE";
 
 /// Where the libraries of a build profile go unless told otherwise.
 fn folder_of(release: bool) -> PathBuf {
@@ -147,96 +118,35 @@ pub(crate) fn hsa(release: bool) -> Result<PathBuf> {
 /// Builds HIP and the libraries of the virtual GPU as the tests have them; returns their folders.
 pub(crate) fn hip_and_hsa() -> Result<[PathBuf; 2]> {
     let built = Built::for_tests()?;
-    let folder = folder_of(false).join(HIP.folder);
-    built.link(&HIP, &folder)?;
-    Ok([folder, built.link_virtual()?])
+    Ok([built.linked(HIP)?, built.link_virtual()?])
 }
 
 /// Builds HIP and its run-time compiler as the tests have them; returns their folders.
 pub(crate) fn hip_and_hiprtc() -> Result<[PathBuf; 2]> {
     let built = Built::for_tests()?;
-    let folders = [HIP, HIPRTC].map(|library| (library, folder_of(false).join(library.folder)));
-    for (library, folder) in &folders {
-        built.link(library, folder)?;
-    }
-    Ok(folders.map(|(_, folder)| folder))
-}
-
-/// What a program on AMD's libraries loads before them.
-#[derive(Debug, Clone)]
-pub(crate) struct First {
-    /// Folders of libraries, in the order in which they are to be looked at.
-    pub(crate) folders: Vec<PathBuf>,
-    /// The library of [`VIRTUAL`] that is loaded before all others.
-    pub(crate) driver: PathBuf,
-    /// Further ones.
-    pub(crate) preloaded: Vec<PathBuf>,
-}
-
-/// Which of this project's libraries take the place of AMD's, beside the virtual GPU's.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Own {
-    /// `libamdhip64.so.7`.
-    pub(crate) hip: bool,
-    /// `librocblas.so.5`.
-    pub(crate) blas: bool,
-    /// `librccl.so.1`.
-    pub(crate) rccl: bool,
-    /// `libhiprtc.so.7`.
-    pub(crate) hiprtc: bool,
-}
-
-impl Own {
-    /// AMD's alone.
-    pub(crate) const NONE: Own = Own { hip: false, blas: false, rccl: false, hiprtc: false };
-
-    /// Whether those that are this project's in `other` are here, too.
-    pub(crate) fn has(self, other: Own) -> bool {
-        (self.hip || !other.hip)
-            && (self.blas || !other.blas)
-            && (self.rccl || !other.rccl)
-            && (self.hiprtc || !other.hiprtc)
-    }
-
-    /// Who a program's HIP is, and which other libraries are this project's.
-    pub(crate) fn name(self) -> String {
-        let mut name = if self.hip { "hip-on-hsa" } else { "AMD's" }.to_owned();
-        let others =
-            [(self.blas, "blas-on-kernels"), (self.rccl, "rccl-on-hip"), (self.hiprtc, "hiprtc-on-clang")];
-        for (_, other) in others.iter().filter(|(own, _)| *own) {
-            name.push_str(", ");
-            name.push_str(other);
-        }
-        name
-    }
+    Ok([built.linked(HIP)?, built.linked(HIPRTC)?])
 }
 
 /// Builds HIP and the program `ferrocm` as the tests have them; returns the folder of the library, and the program.
 pub(crate) fn hip_and_program() -> Result<(PathBuf, PathBuf)> {
     let mut command = build_with_program(false);
-    test::for_test_devices(&mut command);
+    for_test_devices(&mut command);
     let built = Built::from(false, command)?;
-    let folder = folder_of(false).join(HIP.folder);
-    built.link(&HIP, &folder)?;
-    Ok((folder, built.program.context("cargo made no program ferrocm")?))
+    Ok((built.linked(HIP)?, built.program.context("cargo made no program ferrocm")?))
 }
 
 /// Builds the virtual GPU's libraries, and those that take the place of AMD's besides.
 pub(crate) fn before_amds(release: bool, own: Own) -> Result<First> {
     let built = Built::new(release)?;
-    let mut folders = vec![built.link_virtual()?];
-    let driver = folders[0].join(DRIVER.soname);
-    let libraries = [(HIP, own.hip), (ROCBLAS, own.blas), (RCCL, own.rccl), (HIPRTC, own.hiprtc)];
-    for (library, _) in libraries.into_iter().filter(|(_, wanted)| *wanted) {
-        let folder = folder_of(release).join(library.folder);
-        built.link(&library, &folder)?;
-        folders.insert(0, folder);
+    built.link_virtual()?;
+    for library in own.libraries() {
+        built.linked(Library::of(library)?)?;
     }
-    let preloaded = match own.blas {
-        true => vec![internals(&folder_of(release).join(ROCBLAS.folder))?],
-        false => Vec::new(),
-    };
-    Ok(First { folders, driver, preloaded })
+    let mut first = First::in_folder(&folder_of(release), own)?;
+    if own.blas {
+        first.preloaded.push(internals(&libraries::ROCBLAS.folder_in(&folder_of(release)))?);
+    }
+    Ok(first)
 }
 
 /// What AMD's `rocblas-test` needs of AMD's library beside C functions: C++ functions that are no part of rocBLAS's interface, and so
@@ -262,7 +172,7 @@ fn internals(folder: &Path) -> Result<PathBuf> {
     let mut link = Command::new("cc");
     // HIP comes with the program.
     link.args(["-shared", "-Wl,--unresolved-symbols=ignore-all", "-o"]).arg(&library).arg(&object);
-    link.arg(folder.join(ROCBLAS.soname)).arg("-lstdc++");
+    link.arg(folder.join(libraries::ROCBLAS.soname)).arg("-lstdc++");
     run::run(&mut link)?;
     Ok(library)
 }
@@ -279,7 +189,7 @@ pub(crate) fn packaged(release: bool, folder: &Path) -> Result<()> {
     let built = Built::with_program(release)?;
     let program = built.program.as_deref().context("cargo made no program ferrocm")?;
     for library in ALL {
-        let path = built.link(&library, &folder.join("lib").join(library.folder))?;
+        let path = built.link(library, &folder.join("lib"))?;
         run::run(Command::new("strip").arg("--strip-unneeded").arg(path))?;
     }
     let bin = folder.join("bin");
@@ -308,7 +218,7 @@ impl Built {
     /// All of them, with kernels for the devices that tests run on and no others: the tests need not have them compiled again.
     fn for_tests() -> Result<Built> {
         let mut command = build(false);
-        test::for_test_devices(&mut command);
+        for_test_devices(&mut command);
         Self::from(false, command)
     }
 
@@ -322,22 +232,29 @@ impl Built {
         Ok(Built { release, archives: archives(&messages), program: program(&messages) })
     }
 
-    fn link(&self, library: &Library, folder: &Path) -> Result<PathBuf> {
-        let archive = self.archives.get(library.target);
-        let archive =
-            archive.with_context(|| format!("cargo made no static library of {}", library.package))?;
-        let script = tools::workspace().join(library.script);
-        let drop_in = DropIn { archive, script: &script, soname: library.soname, strip: self.release };
-        Ok(drop_in.link(folder)?)
+    /// Links one below the folder of all.
+    fn link(&self, made: Library, all: &Path) -> Result<PathBuf> {
+        let archive = self.archives.get(made.target);
+        let archive = archive.with_context(|| format!("cargo made no static library of {}", made.package))?;
+        let script = tools::workspace().join(made.script);
+        let soname = made.library.soname;
+        let drop_in = DropIn { archive, script: &script, soname, strip: self.release };
+        Ok(drop_in.link(&made.library.folder_in(all))?)
+    }
+
+    /// Links one where libraries of this profile go; returns its folder.
+    fn linked(&self, made: Library) -> Result<PathBuf> {
+        let all = folder_of(self.release);
+        self.link(made, &all)?;
+        Ok(made.library.folder_in(&all))
     }
 
     /// Links the libraries of the virtual GPU; returns their folder.
     fn link_virtual(&self) -> Result<PathBuf> {
-        let folder = folder_of(self.release).join(HSA.folder);
-        for library in &VIRTUAL {
-            self.link(library, &folder)?;
+        for library in libraries::VIRTUAL {
+            self.linked(Library::of(library)?)?;
         }
-        Ok(folder)
+        Ok(libraries::HSA.folder_in(&folder_of(self.release)))
     }
 }
 
@@ -476,14 +393,6 @@ mod tests {
             assert!(tests.iter().any(|test| test.is_file()), "{}", library.package);
             assert!(run::describe(&build(true)).contains(library.package));
         }
-    }
-
-    #[test]
-    fn own_libraries_are_had_where_no_wanted_one_is_amds() {
-        let [hip, both] = [Own { hip: true, ..Own::NONE }, Own { hip: true, blas: true, ..Own::NONE }];
-        assert!(both.has(hip) && both.has(both) && both.has(Own::NONE) && Own::NONE.has(Own::NONE));
-        assert!(!hip.has(both) && !Own::NONE.has(hip));
-        assert!(!both.has(Own { rccl: true, ..Own::NONE }));
     }
 
     #[test]

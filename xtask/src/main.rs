@@ -3,7 +3,6 @@
 mod bench;
 mod bindgen;
 mod build_kernels;
-mod candle;
 mod ci;
 mod conflicts;
 mod cudarc;
@@ -11,26 +10,22 @@ mod demo;
 mod dependencies;
 mod doctor;
 mod dropin;
-mod engines;
 mod hip_python;
 mod hipcc;
 mod hipify;
 mod images;
-mod miri;
 mod package;
 #[cfg(test)]
 mod packages;
-mod patch;
 mod registry;
-mod results;
 mod rocm;
 mod rocm_run;
-mod suites;
-mod template;
 mod test;
+mod test_devices;
 mod tools;
 mod tune;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -38,7 +33,6 @@ use clap::{Args, Parser, Subcommand};
 use setup::Program;
 
 use crate::build_kernels::Detail;
-use crate::rocm::sysroot;
 
 /// This program, as texts call it.
 pub(crate) const PROGRAM: Program = Program {
@@ -71,10 +65,10 @@ enum Task {
     BuildKernels(BuildKernelsArguments),
     /// Sets up, builds the kernels and runs the demo program on a device
     Demo(demo::Options),
-    /// Runs everything that has to hold: format, lints, documentation, unit, compile-fail and device tests
+    /// Runs everything that has to hold: format, lints, documentation, unit, compile-fail and device tests; or a suite of its own
     ///
-    /// The device tests run on virtual GPUs of all targets; docs/testing.md lists the steps.
-    Test(TestArguments),
+    /// The device tests run on virtual GPUs with waves of 32 and of 64 lanes; docs/testing.md lists the steps.
+    Test(test::Arguments),
     /// Builds libamdhip64.so.7, HIP for C++ programs over AMD's HSA runtime or virtual GPUs, librocblas.so.5, rocBLAS on this project's
     /// kernels, librccl.so.1, RCCL between GPUs of one host, libhiprtc.so.7, the run-time compiler, and libhsa-runtime64.so.1, virtual GPUs for AMD's own HIP
     Dropin(DropinArguments),
@@ -87,7 +81,7 @@ enum Task {
     /// The libraries of the release and all that they need are fetched from Debian into the target folder, once; this machine's own
     /// have no say. The virtual GPU takes the place of AMD's HSA runtime. The exit code is the program's. docs/vgpu/amd-hip.md says
     /// more.
-    Rocm(rocm_run::Options),
+    Rocm(rocm_run::Arguments),
     /// Compiles, links and so makes run host programs with HIP in them, with the HIP library of this checkout, as `ferrocm hipcc` does
     ///
     /// Library and program are built first, as the tests have them. docs/hip-on-hsa.md shows how to use it.
@@ -104,7 +98,7 @@ enum Task {
     ///
     /// Writes a line for each of cudarc, cudaforge and bindgen_cuda that the program depends on into its [patch.crates-io].
     /// docs/engines.md says more.
-    Patch(patch::Options),
+    Patch(shared_commands::patch::Options),
     /// Makes packages: for the registry, for Debian, for pip, archives and images for containers, with checksums, signatures and a bill of
     /// materials; or installs them as people do and runs what is in them
     ///
@@ -192,95 +186,6 @@ impl From<BuildKernelsArguments> for build_kernels::Options {
 }
 
 #[derive(Debug, Args)]
-struct TestArguments {
-    /// Run the device tests on the AMD GPU of this machine, too
-    #[arg(long)]
-    gpu: bool,
-    /// Run only the tests that load AMD's own libraries, on those of this ROCm release (5.2, 5.7, 6.4, 7.2, or all),
-    /// which are fetched into the target folder; may be repeated
-    #[arg(long, value_name = "RELEASE", value_delimiter = ',', conflicts_with = "gpu")]
-    rocm: Vec<String>,
-    /// Run only the test that decodes all kernels in Debian's rocBLAS of this ROCm release (5.7, 6.4, 7.2, or all), which are
-    /// fetched into the target folder; may be repeated
-    #[arg(long, value_name = "RELEASE", value_delimiter = ',', conflicts_with_all = ["gpu", "rocm"])]
-    rocblas_kernels: Vec<String>,
-    /// Run only the tests that need no foreign code, under Miri, which looks for undefined behaviour; rustup's nightly toolchain
-    /// has it
-    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels"])]
-    miri: bool,
-    /// Only build and run examples/own-crate, outside of this workspace: debug and release, with and without default features. The engine
-    /// is compiled twice for that
-    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri"])]
-    template: bool,
-    /// Run only the kernels of candle, as they are, on virtual GPUs, against candle's CPU backend. Cargo fetches its crates, and the
-    /// engine is compiled once more
-    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template"])]
-    candle: bool,
-    /// Run only candle as it is, with its CUDA backend, on virtual GPUs: its own tests, and models against its CPU backend. Cargo fetches its
-    /// crates and pip the models, its kernels and the engine are compiled, which takes a quarter of an hour the first time
-    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle"])]
-    engines: bool,
-    /// Run only this project's kernels, on virtual GPUs of five targets: those of candle's names with candle's tests, against its CPU backend,
-    /// and all with their own tests, with all checks; and write docs/kernels-checked.md. Cargo fetches candle's crates, and the engine is
-    /// compiled once more
-    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle"])]
-    kernels: bool,
-    /// Run only AMD's own test programs of this suite (such as hsa, rccl or rocblas; all of them with `all`), which are fetched into the
-    /// target folder, and write docs/vgpu/suites.md; may be repeated
-    #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle"])]
-    suites: Vec<String>,
-    /// With --suites: a target to run on; may be repeated [default: gfx1100 and gfx90a]
-    #[arg(long, value_name = "TARGET", value_delimiter = ',', requires = "suites")]
-    target: Vec<String>,
-    /// With --suites: run on this project's HIP in the place of AMD's, those that need nothing but HIP
-    #[arg(long, requires = "suites")]
-    own_hip: bool,
-    /// With --suites: run on this project's rocBLAS in the place of AMD's, those that use rocBLAS
-    #[arg(long, requires = "suites")]
-    own_blas: bool,
-    /// With --suites: run on this project's RCCL in the place of AMD's, those that use RCCL
-    #[arg(long, requires = "suites")]
-    own_rccl: bool,
-    /// With --suites: run on this project's run-time compiler in the place of AMD's, those that compile kernels
-    #[arg(long, requires = "suites")]
-    own_hiprtc: bool,
-    /// With --suites: run only tests with names of this form (* for anything, : between several), and leave the page as it is
-    #[arg(long, value_name = "PATTERN", requires = "suites")]
-    filter: Option<String>,
-    /// Run only the device tests on one virtual GPU, whose engine is compiled with overflow checks for it
-    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle"])]
-    overflow_checks: bool,
-    /// Run only the tests of ranks that `mpirun` starts: Debian's Open MPI is fetched into the target folder
-    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks"])]
-    mpi: bool,
-    /// Run only the device tests, all of them on virtual GPUs of all targets. Without it, tests of host code run on one of each size of
-    /// waves
-    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks", "mpi"])]
-    devices: bool,
-    /// Run only the tests of memory that Vulkan and HIP share, on a virtual GPU and Mesa's Vulkan on the CPU: Debian's packages of two
-    /// versions of Mesa are fetched into the target folder
-    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks", "mpi"])]
-    vulkan: bool,
-    /// Run only the tests that are judged by debuggers, GnuPG and nvcc, and fail where one of these is not installed
-    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks", "mpi"])]
-    judges: bool,
-    /// Run only pyopencl's own tests on AMD's OpenCL over virtual GPUs. Both are fetched into the target folder, with AMD's libraries, which is
-    /// 0.9 GB to download
-    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks", "mpi", "vulkan"])]
-    opencl: bool,
-    /// Run only the tests of what makes packages, xtask/package, which is a workspace of its own. `cargo xtask package --check` tests packages
-    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks", "mpi"])]
-    packages: bool,
-    /// Of the steps that would run, run only those with this in their names
-    #[arg(long, value_name = "TEXT", conflicts_with = "suites")]
-    only: Option<String>,
-    /// Run only the device tests of the kernels, on virtual gfx950, gfx1151 and gfx1200, which differ little from targets of the usual run.
-    /// The kernels are compiled for them
-    #[arg(long, conflicts_with_all = ["gpu", "rocm", "rocblas_kernels", "miri", "template", "candle", "overflow_checks"])]
-    related: bool,
-}
-
-#[derive(Debug, Args)]
 struct DropinArguments {
     /// Folder for the libraries [default: dropin in the target folder]
     #[arg(long, value_name = "DIR")]
@@ -301,8 +206,16 @@ struct BindgenArguments {
     more: Vec<String>,
 }
 
+/// The command line.
+fn parse(words: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let words: Vec<_> = words.collect();
+    let is_test = words.get(1).is_some_and(|word| word == "test");
+    Cli::try_parse_from(words).map_err(|error| if is_test { test::with_suite(error) } else { error })
+}
+
 fn main() -> ExitCode {
-    match run_task(Cli::parse().task) {
+    let cli = parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
+    match run_task(cli.task) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error}");
@@ -325,56 +238,14 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
         Task::Doctor => doctor::doctor(),
         Task::BuildKernels(arguments) => return build_kernels::run(&arguments.into()),
         Task::Demo(options) => demo::demo(&options),
-        Task::Test(TestArguments {
-            suites, target, own_hip, own_blas, own_rccl, own_hiprtc, filter, ..
-        }) if !suites.is_empty() => {
-            let own = dropin::Own { hip: own_hip, blas: own_blas, rccl: own_rccl, hiprtc: own_hiprtc };
-            suites::suites(&suites::Options { names: suites, targets: target, own, filter, folder: None })
-        }
-        Task::Test(TestArguments {
-            gpu,
-            rocm,
-            rocblas_kernels,
-            miri,
-            template,
-            candle,
-            engines,
-            kernels,
-            overflow_checks,
-            related,
-            mpi,
-            devices,
-            vulkan,
-            judges,
-            opencl,
-            packages,
-            only,
-            ..
-        }) => test::test(test::Options {
-            gpu,
-            miri,
-            template,
-            candle,
-            engines,
-            kernels,
-            overflow_checks,
-            related,
-            mpi,
-            devices,
-            vulkan,
-            judges,
-            opencl,
-            packages,
-            only,
-            rocm: sysroot::releases(&rocm)?,
-            rocblas_kernels: rocm::kernels::releases(&rocblas_kernels)?,
-        }),
+        Task::Test(arguments) => test::test(&arguments),
         Task::Dropin(DropinArguments { out, release }) => dropin::dropin(&dropin::Options { out, release }),
         Task::HipPython(options) => hip_python::run(&options),
-        Task::Rocm(options) => return rocm_run::run(&options),
+        Task::Rocm(options) => rocm_run::run(&options),
         Task::Hipcc(options) => return hipcc::run("hipcc", &options),
         Task::Hipconfig(options) => return hipcc::run("hipconfig", &options),
-        Task::Patch(options) => patch::patch(&options),
+        Task::Patch(options) => shared_commands::patch::patch(&options, tools::workspace())
+            .map(|lines| lines.iter().for_each(|line| println!("{line}"))),
         Task::Package(options) => package::package(&options),
         Task::Release(options) => package::release(&options),
         Task::Hipify(options) => return hipify::hipify(*options),

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use setup::run;
 
-use crate::{test, tools};
+use crate::{test_devices, tools};
 
 /// The table that the library reads.
 const TABLE: &str = "crates/blas-on-kernels/tuning.txt";
@@ -41,7 +41,7 @@ pub(crate) fn tune(options: &Options) -> Result<()> {
 /// With `--workspace`, for the features of the tests, with whose virtual GPU it runs.
 fn build() -> Command {
     let mut command = tools::build("--example", PROGRAM);
-    test::for_all_test_devices(&mut command);
+    test_devices::for_all_test_devices(&mut command);
     command
 }
 

@@ -1,4 +1,4 @@
-//! The drop-in in the place of AMD's library; `cargo xtask test --rocm 7.2` runs these.
+//! The drop-in in the place of AMD's library; `cargo xtask test rocm 7.2` runs these.
 
 mod support;
 

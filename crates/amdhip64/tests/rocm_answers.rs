@@ -1,5 +1,5 @@
 //! What this HIP answers to bad calls, and computes with random programs, beside what AMD's does, both over the virtual GPU;
-//! `cargo xtask test --rocm 7.2` runs it.
+//! `cargo xtask test rocm 7.2` runs it.
 //!
 //! Each function is called with one argument at a time spoiled, with what AMD's survives ([`support::calls`]). Where the answers differ,
 //! a row of `differences.txt` says why.

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use setup::Program;
 
-use crate::commands::{bench, devices, doctor, documents, hipcc, hipify, run, setup as set_up};
+use crate::commands::{bench, devices, doctor, documents, hipcc, hipify, patch, rocm, run, setup as set_up};
 
 /// This program, as texts call it.
 const PROGRAM: Program = Program { name: "ferrocm", also_needs: &[] };
@@ -35,8 +35,11 @@ Examples:
   ferrocm doctor              see what is here, what is missing and what to do about it
   ferrocm devices             see which GPUs a program can open, and by which URIs
   ferrocm run ./saxpy         run a HIP program, on a virtual GPU where there is no other
+  ferrocm rocm -- ./saxpy     run it on AMD's own libraries, over a virtual GPU
   ferrocm hipcc a.hip -o a    compile a HIP program and link it
   ferrocm hipify --check src  see what of CUDA sources does not translate to HIP
+  ferrocm patch --checkout DIR engine
+                              have a Rust program that uses CUDA run on AMD GPUs
   ferrocm bench extract LOG   see what a training log says of speed, memory and loss
   ferrocm bench compare a.json b.json
                               see which of two training runs is faster, by how much, at what cost
@@ -51,10 +54,12 @@ enum Command {
     Doctor(doctor::Arguments),
     Devices(devices::Arguments),
     Run(run::Arguments),
+    Rocm(rocm::Arguments),
     // Its options are clang's, and `main` takes them before clap does.
     Hipcc(hipcc::Arguments),
     Hipconfig(hipcc::ConfigArguments),
     Hipify(Box<hipify::Arguments>),
+    Patch(patch::Arguments),
     Bench(bench::Arguments),
     Completions(documents::Completions),
     Man(documents::Man),
@@ -82,6 +87,8 @@ pub fn main() -> ExitCode {
         }
         Command::Hipcc(arguments) => return exit(hipcc::run(&arguments.arguments)),
         Command::Hipconfig(arguments) => hipcc::config(&arguments),
+        Command::Rocm(arguments) => rocm::run(&arguments),
+        Command::Patch(arguments) => patch::run(&arguments),
         Command::Completions(arguments) => documents::completions(arguments),
         Command::Man(arguments) => documents::man(&arguments),
         // Their exit status says what was found.

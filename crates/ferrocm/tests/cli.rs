@@ -85,9 +85,20 @@ fn row<'a>(text: &'a str, first: &str) -> &'a str {
 fn help_shows_examples_of_every_command() {
     let help = run(&mut ferrocm(&["--help"]));
     assert_eq!(help.code, Some(0), "{}", help.err);
-    for command in
-        ["setup", "doctor", "devices", "run", "hipcc", "hipconfig", "hipify", "bench", "completions", "man"]
-    {
+    for command in [
+        "setup",
+        "doctor",
+        "devices",
+        "run",
+        "rocm",
+        "hipcc",
+        "hipconfig",
+        "hipify",
+        "patch",
+        "bench",
+        "completions",
+        "man",
+    ] {
         assert!(help.out.contains(&format!("\n  {command} ")), "{command} in {}", help.out);
         let help = run(&mut ferrocm(&[command, "--help"]));
         assert_eq!(help.code, Some(0));
@@ -124,6 +135,8 @@ fn a_malformed_command_line_is_told_and_ends_with_2() {
         (&["devices", "--device", "vgpu:gfx1100?cu=4"], "`cu` is not a parameter; expected `cus`"),
         (&["run"], "<PROGRAM>"),
         (&["run", "--device", "gpu", "--", "true"], "expected `auto`, `amdgpu`, `cuda` or `vgpu`"),
+        (&["patch", "."], "--checkout <DIR>"),
+        (&["rocm", "./saxpy"], "unexpected argument './saxpy' found"),
         (&["completions", "tcsh"], "[possible values: bash,"),
         (&["devices", "--device", "gpu"], "expected `auto`, `amdgpu`, `cuda` or `vgpu`"),
     ] {
@@ -167,6 +180,53 @@ fn run_becomes_the_program_with_the_libraries_first() {
     assert_eq!(ran.code, Some(127));
     assert!(ran.err.contains("cannot start no-such-program"), "{}", ran.err);
     assert_eq!(with(&["--", path]).code, Some(126));
+}
+
+#[test]
+fn rocm_fetches_nothing_without_the_libraries_of_the_virtual_gpu() {
+    let folder = tempfile::tempdir().expect("folder");
+    let here = folder.path();
+    let [libraries, fetched] = ["libraries", "fetched"].map(|name| here.join(name));
+    fs::create_dir(&libraries).expect("folder");
+    let rocm = |more: &[&str]| {
+        let mut command = ferrocm(&["rocm", "--libraries"]);
+        let ran = run(command.arg(&libraries).arg("--folder").arg(&fetched).args(more));
+        assert_eq!((ran.code, ran.out.as_str(), fetched.exists()), (Some(1), "", false), "{}", ran.err);
+        ran.err
+    };
+    let error = rocm(&["--", "rocminfo"]);
+    assert!(error.contains(&format!("there is no libamdhip64.so.7 in {}", libraries.display())), "{error}");
+    fs::write(libraries.join("libamdhip64.so.7"), "").expect("file");
+    let error = rocm(&["--", "rocminfo"]);
+    assert!(error.contains("there is no libhsa-runtime64.so.1 in ") && error.contains("/hsa"), "{error}");
+    for (arguments, told) in [
+        (&["--version", "6.0"][..], "\"6.0\" is no ROCm release that is known here: 5.2, 5.7, 6.4, 7.2"),
+        (&["--version", "6.4", "--own-hip"], "need --version 7.2"),
+        (&["--with", "cublas"], "\"cublas\" is nothing that is known here for ROCm 7.2"),
+    ] {
+        let error = rocm(arguments);
+        assert!(error.contains(told), "{error}");
+    }
+}
+
+#[test]
+fn patch_changes_nothing_where_nothing_depends_on_cuda() {
+    let folder = tempfile::tempdir().expect("folder");
+    let program = folder.path().join("program");
+    fs::create_dir_all(program.join("src")).expect("folder");
+    fs::write(program.join("src/lib.rs"), "").expect("file");
+    let manifest = "[package]\nname = \"program\"\nversion = \"1.0.0\"\nedition = \"2024\"\n[workspace]\n";
+    fs::write(program.join("Cargo.toml"), manifest).expect("file");
+    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (checkout, told) in [
+        (checkout.as_path(), "depends on cudarc, cudaforge, bindgen_cuda"),
+        (Path::new("/no/such/checkout"), "cannot find /no/such/checkout"),
+    ] {
+        let ran = run(ferrocm(&["patch", "--checkout"]).arg(checkout).arg(&program));
+        assert!(ran.code == Some(1) && ran.err.contains(told), "{}", ran.err);
+        assert_eq!(fs::read_to_string(program.join("Cargo.toml")).expect("file"), manifest);
+        assert!(!program.join("Cargo.lock").exists());
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! AMD's own HIP, and rocBLAS on it, over the virtual GPU; `cargo xtask test --rocm 6.4,7.2` runs these. The programs are those
+//! AMD's own HIP, and rocBLAS on it, over the virtual GPU; `cargo xtask test rocm 6.4,7.2` runs these. The programs are those
 //! that run on `hip-on-hsa` too.
 
 mod support;

@@ -1,4 +1,4 @@
-//! On AMD's own library of one release, in a sysroot; `cargo xtask test --rocm` runs these.
+//! On AMD's own library of one release, in a sysroot; `cargo xtask test rocm` runs these.
 
 use hsa_sys::{Source, Table, hsa_status_t, hsa_system_info_t};
 use sysroot_test::{Sysroot, compare_symbols};

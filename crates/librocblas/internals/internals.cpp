@@ -1,5 +1,5 @@
 // The C++ functions of AMD's librocblas.so.5 that AMD's rocblas-test needs, and that no header of rocBLAS declares for others: on the C
-// functions of whatever librocblas.so.5 is loaded. `cargo xtask test --suites rocblas --own-blas` compiles this, and has it loaded first.
+// functions of whatever librocblas.so.5 is loaded. `cargo xtask test amd-tests rocblas --own-blas` compiles this, and has it loaded first.
 //
 // What the program was compiled with is fixed: names, arguments, the layout of rocblas_internal_ostream, and what it reads of a handle.
 //

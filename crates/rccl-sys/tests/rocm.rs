@@ -1,4 +1,4 @@
-//! On AMD's own library of one release, in a sysroot; `cargo xtask test --rocm` runs these.
+//! On AMD's own library of one release, in a sysroot; `cargo xtask test rocm` runs these.
 
 use std::ffi::CStr;
 use std::ptr::{null, null_mut};

@@ -46,7 +46,7 @@ fn each_library_exports_its_own_functions_alone() {
     assert!(OF_ROCRTST.iter().all(|name| exported.contains_key(*name)));
 }
 
-/// `cargo xtask test --rocm 7.2` has AMD's library.
+/// `cargo xtask test rocm 7.2` has AMD's library.
 #[test]
 fn every_function_of_amds_library_is_there() {
     let Some(sysroot) = Sysroot::find() else { return };

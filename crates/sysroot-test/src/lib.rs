@@ -1,6 +1,6 @@
 //! What the tests on AMD's own libraries have in common.
 //!
-//! `cargo xtask test --rocm <release>` unpacks a release's libraries into a sysroot, names it in two variables, and runs
+//! `cargo xtask test rocm <release>` unpacks a release's libraries into a sysroot, names it in two variables, and runs
 //! the tests in files named `rocm*.rs` there. Elsewhere these tests say so and pass.
 #![warn(missing_docs)]
 
@@ -37,7 +37,7 @@ impl Sysroot {
             skip(
                 Lack::Suite,
                 format_args!(
-                    "{RELEASE_VARIABLE} or {FOLDER_VARIABLE} is not set (cargo xtask test --rocm all)"
+                    "{RELEASE_VARIABLE} or {FOLDER_VARIABLE} is not set (cargo xtask test rocm all)"
                 ),
             );
             return None;

@@ -18,7 +18,7 @@ pub const REQUIRED_VARIABLE: &str = "FERROCM_TEST_REQUIRES";
 pub enum Lack {
     /// A program, library or header that `cargo xtask test` installs where it can.
     Tool,
-    /// A program that judges a few tests and that only a suite of its own asks for: `cargo xtask test --judges`.
+    /// A program that judges a few tests and that only a suite of its own asks for: `cargo xtask test judges`.
     Judge,
     /// Files that another command fetches, and runs the test with.
     Suite,

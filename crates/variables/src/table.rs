@@ -212,7 +212,7 @@ variables! {
         Word(&["amd"]);
         else "this project's own";
     MODELS = "FERROCM_MODELS", Test:
-        "the models of the tests of engines; set by `cargo xtask test --engines`";
+        "the models of the tests of engines; set by `cargo xtask test engines`";
         Path("a folder");
         else "such tests do not run";
     KERNEL_RESULTS = "FERROCM_KERNEL_RESULTS", Test:

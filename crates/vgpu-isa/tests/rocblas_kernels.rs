@@ -1,6 +1,6 @@
 //! All machine code in Debian's packages of rocBLAS: it decodes, prints as LLVM prints it, and its metadata is read.
 //!
-//! `cargo xtask test --rocblas-kernels RELEASE` fetches the packages and names the folder of the kernels in
+//! `cargo xtask test rocblas-kernels RELEASE` fetches the packages and names the folder of the kernels in
 //! `FERROCM_ROCBLAS_KERNELS`; without it, nothing is tested. Where llvm-objdump 22 is installed, each listing is compared with
 //! its.
 
@@ -59,7 +59,7 @@ fn all_kernels_decode_and_print_as_llvm_does() {
     let Some(folder) = std::env::var_os(FOLDER_VARIABLE) else {
         skip(
             Lack::Suite,
-            format_args!("{FOLDER_VARIABLE} is not set; run `cargo xtask test --rocblas-kernels all`"),
+            format_args!("{FOLDER_VARIABLE} is not set; run `cargo xtask test rocblas-kernels all`"),
         );
         return;
     };

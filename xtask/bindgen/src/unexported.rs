@@ -1,6 +1,6 @@
 //! Functions that a version's headers declare and its library does not export.
 //!
-//! Found by comparing the headers with the symbols of the libraries of Debian's packages; `cargo xtask test --rocm`
+//! Found by comparing the headers with the symbols of the libraries of Debian's packages; `cargo xtask test rocm`
 //! checks every row against those libraries, and that there are no others.
 
 /// Library (as its report is named), versions, symbol; one row per symbol.

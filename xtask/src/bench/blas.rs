@@ -10,11 +10,12 @@ use clap::Args;
 use gpu_report::{Class, Counters};
 use setup::run;
 use setup::table::{Align, Table};
+use shared_commands::libraries::Own;
+use shared_commands::rocm::program::Place;
+use shared_commands::rocm::run::variables;
 
-use crate::dropin::{self, Own};
-use crate::rocm::program::Place;
-use crate::rocm::sysroot;
-use crate::rocm_run;
+use crate::dropin;
+use crate::rocm::{self, sysroot};
 
 /// The release whose rocBLAS ours takes the place of.
 const RELEASE: &str = "7.2";
@@ -191,9 +192,9 @@ pub(crate) fn bench(options: &Options) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let program = compile(folder.path())?;
     let place = |own| -> Result<Place> {
-        Ok(Place { sysroot: sysroot.clone(), beside: Vec::new(), first: dropin::before_amds(false, own)? })
+        Ok(rocm::place(sysroot.clone(), Vec::new(), dropin::before_amds(false, own)?))
     };
-    let libraries = [Own { blas: true, ..Own::default() }, Own::default()];
+    let libraries = [Own { blas: true, ..Own::NONE }, Own::NONE];
     let places = [place(libraries[0])?, place(libraries[1])?];
     println!(
         "ours        blas-on-kernels on AMD's HIP {RELEASE}; AMD's is rocBLAS {RELEASE} with its Tensile kernels"
@@ -277,7 +278,7 @@ fn measure(
     let command = |repeat| -> Result<Command> {
         let mut command = place.command(program)?;
         command.args(shape.arguments(repeat));
-        command.envs(rocm_run::variables(Some(&format!("vgpu:{target}")), own));
+        command.envs(variables(Some(&format!("vgpu:{target}")), own));
         Ok(command)
     };
     let counters = folder.join("counters.json");

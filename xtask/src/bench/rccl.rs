@@ -9,11 +9,12 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use setup::run;
 use setup::table::{Align, Table, bytes};
+use shared_commands::libraries::Own;
+use shared_commands::rocm::program::Place;
+use shared_commands::rocm::run::variables;
 
-use crate::dropin::{self, Own};
-use crate::rocm::program::Place;
-use crate::rocm::sysroot;
-use crate::rocm_run;
+use crate::dropin;
+use crate::rocm::{self, sysroot};
 
 /// The release whose RCCL ours takes the place of.
 const RELEASE: &str = "7.2";
@@ -76,9 +77,9 @@ fn read(text: &str) -> Result<BTreeMap<What, Measured>> {
 
 /// Who does it.
 fn libraries(only_own: bool) -> Vec<(&'static str, Own)> {
-    let ours = Own { rccl: true, hip: true, ..Own::default() };
-    let between = Own { rccl: true, ..Own::default() };
-    let mut all = vec![("rccl-on-hip", ours), ("on AMD's HIP", between), ("AMD's RCCL", Own::default())];
+    let ours = Own { rccl: true, hip: true, ..Own::NONE };
+    let between = Own { rccl: true, ..Own::NONE };
+    let mut all = vec![("rccl-on-hip", ours), ("on AMD's HIP", between), ("AMD's RCCL", Own::NONE)];
     if only_own {
         all.truncate(1);
     }
@@ -101,11 +102,7 @@ pub(crate) fn bench(options: &Options) -> Result<()> {
     for &ranks in &options.ranks {
         let mut all = Vec::new();
         for (name, own) in &libraries {
-            let place = Place {
-                sysroot: sysroot.clone(),
-                beside: Vec::new(),
-                first: dropin::before_amds(false, *own)?,
-            };
+            let place = rocm::place(sysroot.clone(), Vec::new(), dropin::before_amds(false, *own)?);
             let measured = measure(&place, *own, &program, ranks, options);
             all.push(measured.with_context(|| format!("{ranks} ranks by {name}"))?);
         }
@@ -168,7 +165,7 @@ fn measure(
     command.args([ranks, options.repeat].map(|number| number.to_string()));
     command.args(options.sizes.iter().map(u64::to_string));
     let device = format!("vgpu:{}?cus=4&memory={MEMORY}&count={ranks}", options.target);
-    command.envs(rocm_run::variables(Some(&device), own));
+    command.envs(variables(Some(&device), own));
     read(&run::capture(&mut command)?)
 }
 

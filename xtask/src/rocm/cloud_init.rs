@@ -38,7 +38,7 @@ fn packages() -> Option<Packages> {
 /// The folder of its Python packages, fetched into `folder` if it is not there.
 pub(crate) fn fetch(folder: &Path) -> Result<PathBuf, Error> {
     let Some(packages) = packages() else { return Err(Error::Incomplete(folder.to_owned())) };
-    let complete = || packages.manifest(folder).map(|manifest| packages.differences(&manifest));
+    let complete = || packages.complete(folder);
     for line in tree::make(&packages, folder, complete).map_err(Error::Fetch)?.unwrap_or_default() {
         eprintln!("note: not the package that was tried here: {line}");
     }

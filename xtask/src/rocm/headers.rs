@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use setup::debian::apt::{self, PrivateApt};
-use setup::debian::index::{Candidate, with_suites};
+use setup::debian::index::with_suites;
 use setup::debian::package::{self, ManifestPackage};
 use setup::debian::sources::{Mirrors, without_credentials};
 use setup::debian::store::Store;
-use setup::debian::tested::{self, Tested};
+use setup::debian::tested;
 use setup::debian::{self, Reach, io_error};
 use setup::{progress, toolchain};
 
+use super::tree::choose;
 use super::{RELEASES, Release};
 
 /// The variable that names the folder of the headers: read here to use a folder that is already there, set for tests.
@@ -225,36 +226,23 @@ fn fetch_releases(releases: &[&Release], mirrors: &Mirrors, store: &Store) -> Re
     Ok(())
 }
 
-/// For each package the version that was tested, or else the best one that the suites have.
-pub(super) fn choose(
-    packages: &[Tested],
-    suites: &[&str],
-    offered: &[Candidate],
-) -> Result<Vec<Candidate>, debian::Error> {
-    let mut chosen = Vec::new();
-    let mut missing = Vec::new();
-    for (name, version, _) in packages {
-        let here = || offered.iter().filter(|c| c.name == *name && suites.contains(&c.suite.as_str()));
-        match here().find(|candidate| candidate.version == *version).or_else(|| here().next()) {
-            Some(candidate) => chosen.push(candidate.clone()),
-            None => missing.push((*name).to_owned()),
-        }
-    }
-    match missing.is_empty() {
-        true => Ok(chosen),
-        false => Err(debian::Error::NotFound {
-            packages: missing,
-            suites: suites.iter().map(|suite| (*suite).to_owned()).collect(),
-        }),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use setup::debian::index::parse_madison;
-
     use super::*;
-    use crate::rocm::fixtures::{manifest_package, release};
+
+    fn release(name: &str) -> &'static Release {
+        RELEASES.iter().find(|release| release.name == name).expect("a release")
+    }
+
+    fn manifest_package(name: &str, version: &str, sha256: &str) -> ManifestPackage {
+        ManifestPackage {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            suite: "s".to_owned(),
+            sha256: sha256.to_owned(),
+            uri: "u".to_owned(),
+        }
+    }
 
     /// A folder as `fetch` leaves it.
     fn publish(folder: &Path, release: &Release) {
@@ -266,23 +254,6 @@ mod tests {
         }
         let packages = release.headers.iter().map(|(n, v, h)| manifest_package(n, v, h)).collect();
         Manifest::new(release, packages).write(&place).expect("manifest");
-    }
-
-    #[test]
-    fn the_tested_version_is_chosen_over_newer_ones_and_suites() {
-        let offered = parse_madison(
-            "libamdhip64-dev | 7.2.4-1~exp2 | http://m.example experimental/main amd64 Packages\n\
-             libamdhip64-dev | 6.4.3-6 | http://m.example sid/main amd64 Packages\n\
-             libamdhip64-dev | 6.4.3-5 | http://m.example sid/main amd64 Packages\n\
-             libhsa-runtime-dev | 7.0.1-1 | http://m.example sid/main amd64 Packages\n\
-             librocblas-dev | 6.4.4-4 | http://m.example sid/main amd64 Packages\n",
-        );
-        let chosen = choose(release("6.4").headers, &["sid"], &offered).expect("all are there");
-        let versions: Vec<&str> = chosen.iter().map(|candidate| candidate.version.as_str()).collect();
-        assert_eq!(versions, ["6.4.3-5", "7.0.1-1", "6.4.4-4"]);
-        let error =
-            choose(release("6.4").headers, &["sid"], &offered[..3]).expect_err("two are missing").to_string();
-        assert_eq!(error, "not found in sid: libhsa-runtime-dev, librocblas-dev");
     }
 
     #[test]

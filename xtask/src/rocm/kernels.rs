@@ -13,8 +13,8 @@ use setup::progress;
 use setup::table::bytes;
 
 use super::Release;
-use super::headers::choose;
 use super::sysroot::{self, tested_packages};
+use super::tree::choose;
 
 /// Tells the test the folder of the kernels.
 pub(crate) const FOLDER_VARIABLE: &str = "FERROCM_ROCBLAS_KERNELS";

@@ -98,7 +98,7 @@ impl Lavapipe {
     pub(crate) fn fetch(&self, folder: &Path) -> Result<PathBuf, Error> {
         let incomplete = |missing: &Path| Error::Incomplete { mesa: self.mesa, missing: missing.to_owned() };
         let packages = self.packages().ok_or_else(|| incomplete(folder))?;
-        let complete = || packages.manifest(folder).map(|manifest| packages.differences(&manifest));
+        let complete = || packages.complete(folder);
         let made = tree::make(&packages, folder, complete);
         let made = made.map_err(|source| Error::Fetch { mesa: self.mesa, source })?;
         for line in made.unwrap_or_default() {

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use setup::debian;
 use setup::debian::tested::Tested;
 
-use super::tree::{self, LIBRARIES, LOADER, Packages, quoted};
+use super::scripts::{self, quoted};
+use super::tree::{self, LIBRARIES, LOADER, Packages};
 use super::{RELEASES, Suite};
 
 /// The package that is asked for, as it was tested: the one of the machine's own suite.
@@ -45,7 +46,7 @@ fn packages() -> Option<Packages> {
 /// A program that does what `mpirun` does, fetched into `folder` if it is not there.
 pub(crate) fn mpirun(folder: &Path) -> Result<PathBuf, Error> {
     let Some(packages) = packages() else { return Err(Error::Incomplete(folder.to_owned())) };
-    let complete = || packages.manifest(folder).map(|manifest| packages.differences(&manifest));
+    let complete = || packages.complete(folder);
     for line in tree::make(&packages, folder, complete).map_err(Error::Fetch)?.unwrap_or_default() {
         eprintln!("note: not the package that was tried here: {line}");
     }
@@ -57,7 +58,7 @@ pub(crate) fn mpirun(folder: &Path) -> Result<PathBuf, Error> {
         return Err(Error::Incomplete(missing.clone()));
     }
     let path = tree.join("mpirun");
-    tree::write_script(&path, &script(&tree, &program))
+    scripts::write_script(&path, &script(&tree, &program))
         .map_err(|source| Error::Write { path: path.clone(), source })?;
     Ok(path)
 }
@@ -79,7 +80,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
         plugins = quoted(&libraries.join("openmpi/lib/openmpi3")),
         pmix = quoted(&libraries.join("pmix2")),
         pmix_plugins = quoted(&libraries.join("pmix2/lib/pmix")),
-        run = tree::run_by_own_loader(tree, program, "mpirun"),
+        run = scripts::run_by_own_loader(tree, program, "mpirun"),
     )
 }
 

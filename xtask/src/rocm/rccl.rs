@@ -9,12 +9,14 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use setup::run;
+use shared_commands::libraries::Own;
+use shared_commands::rocm::run::variables;
 
 use super::Release;
-use super::program::Place;
 use super::sysroot::{self, FOLDER_VARIABLE, RELEASE_VARIABLE};
-use crate::dropin::{self, Own};
-use crate::{rocm_run, test, tools};
+use crate::dropin;
+use crate::test_devices::for_test_devices;
+use crate::tools;
 
 /// The release whose RCCL runs: older ones ask for what nothing here stands for.
 pub(crate) const RELEASE: &str = "7.2";
@@ -60,12 +62,12 @@ impl Run {
     /// Builds the program as the other tests are built, and runs it.
     pub(crate) fn run(&self, release: &'static Release) -> Result<()> {
         let program = built(self.program)?;
-        let first = dropin::before_amds(false, Own::default())?;
+        let first = dropin::before_amds(false, Own::NONE)?;
         let sysroot = sysroot::make(release, &sysroot::folder())?;
         let folder = sysroot.folder().to_owned();
-        let mut command = Place { sysroot, beside: Vec::new(), first }.command(&program)?;
+        let mut command = super::place(sysroot, Vec::new(), first).command(&program)?;
         command.args(["--test-threads", "1", "--exact"]).args(self.tests);
-        command.envs(rocm_run::variables(Some(self.device), Own::default()));
+        command.envs(variables(Some(self.device), Own::NONE));
         command
             .env("FERROCM_DEVICE", "amdgpu")
             .env(RELEASE_VARIABLE, release.name)
@@ -93,7 +95,7 @@ fn build(program: &str) -> Command {
     let mut command = tools::cargo();
     command.args(["test", "--no-run", "--workspace", "--test", program, "--quiet"]);
     command.args(["--message-format", "json-render-diagnostics"]).current_dir(tools::workspace());
-    test::for_test_devices(&mut command);
+    for_test_devices(&mut command);
     command
 }
 

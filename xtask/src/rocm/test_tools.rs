@@ -9,6 +9,7 @@ use setup::debian::tested::Tested;
 use setup::debian::{self, Reach};
 use setup::toolchain;
 
+use super::scripts;
 use super::tree::{self, LIBRARIES, LOADER, Packages};
 use super::{RELEASES, Suite};
 
@@ -77,7 +78,7 @@ pub(crate) fn folder() -> Result<PathBuf, Error> {
         alone: &ALONE,
         had: Vec::new(),
     };
-    let complete = || packages.manifest(&cache).map(|manifest| packages.differences(&manifest));
+    let complete = || packages.complete(&cache);
     for line in tree::make(&packages, &cache, complete).map_err(Error::Fetch)?.unwrap_or_default() {
         eprintln!("note: not the package that was tried here: {line}");
     }
@@ -92,9 +93,11 @@ pub(crate) fn folder() -> Result<PathBuf, Error> {
     let folder = tree.join("by-own-loader");
     for ((name, _), program) in PROGRAMS.iter().zip(&programs) {
         let path = folder.join(name);
-        let script =
-            format!("#!/bin/sh\n# Made by `cargo xtask`.\n{}", tree::run_by_own_loader(&tree, program, name));
-        tree::write_script(&path, &script).map_err(|source| Error::Write { path, source })?;
+        let script = format!(
+            "#!/bin/sh\n# Made by `cargo xtask`.\n{}",
+            scripts::run_by_own_loader(&tree, program, name)
+        );
+        scripts::write_script(&path, &script).map_err(|source| Error::Write { path, source })?;
     }
     Ok(folder)
 }

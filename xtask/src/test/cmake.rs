@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::{MEASURE, Outcome, Shared, execute, nextest_command};
-use crate::{engines, tools};
+use super::engines;
+use super::shared::{MEASURE, Shared, execute};
+use super::steps::Outcome;
+use crate::tools;
 
 /// Tells the test where CMake and Ninja are.
 const VARIABLE: &str = "FERROCM_TEST_CMAKE";
@@ -20,7 +22,7 @@ const PROGRAMS: [(&str, &str, &str, &str); 2] = [
 /// Fetches the programs and runs the test.
 pub(super) fn run(shared: &Shared) -> Result<Outcome> {
     let folder = fetch(&tools::target_folder().join("cmake"))?;
-    let mut command = nextest_command(shared)?;
+    let mut command = shared.nextest()?;
     command.args(["run", "--workspace", "--features", MEASURE, "--test", "hipcc", "--run-ignored", "only"]);
     command.env(VARIABLE, folder).env_remove("FERROCM_DEVICE");
     execute(command)

@@ -1,4 +1,4 @@
-//! `cargo xtask test --opencl`: AMD's OpenCL over virtual GPUs, judged by pyopencl's own tests.
+//! `cargo xtask test opencl`: AMD's OpenCL over virtual GPUs, judged by pyopencl's own tests.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,13 +7,15 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use setup::run;
+use shared_commands::libraries::Own;
+use shared_commands::rocm::program::Place;
+use shared_commands::rocm::run::variables;
 use tempfile::TempDir;
 
-use super::{Outcome, Step, WAVE_SIZE_DEVICES};
-use crate::dropin::{self, Own};
-use crate::rocm::program::Place;
-use crate::rocm::{additions, sysroot};
-use crate::{rocm_run, tools};
+use super::steps::{Outcome, Step};
+use crate::rocm::{self, additions, sysroot};
+use crate::test_devices::{WAVE_SIZE_DEVICES, target_of};
+use crate::{dropin, tools};
 
 /// The release whose OpenCL this is.
 const RELEASE: &str = "7.2";
@@ -63,13 +65,13 @@ fn place() -> Result<Place> {
     let addition = additions::named(&[ADDITION.to_owned()], RELEASE)?;
     let addition = addition.first().context("the table of additions has it")?;
     let tree = addition.make(&sysroot)?;
-    Ok(Place { sysroot, beside: vec![tree], first: dropin::before_amds(false, Own::NONE)? })
+    Ok(rocm::place(sysroot, vec![tree], dropin::before_amds(false, Own::NONE)?))
 }
 
 /// A command of the place on a device.
 fn command(place: &Place, program: &str, device: &str) -> Result<Command> {
     let mut command = place.command(&place.find(program.as_ref())?)?;
-    command.envs(rocm_run::variables(Some(device), Own::NONE));
+    command.envs(variables(Some(device), Own::NONE));
     Ok(command)
 }
 
@@ -79,7 +81,7 @@ fn describe(device: &str) -> Result<Outcome> {
     let text = run::capture(&mut command(&place()?, "clinfo", device)?)?;
     for (name, expected) in [
         ("Number of devices", "1"),
-        ("Device Name", super::target_of(device)),
+        ("Device Name", target_of(device)),
         ("Max number of read image args", "0"),
         ("Max number of read/write image args", "0"),
     ] {

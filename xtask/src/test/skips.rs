@@ -18,9 +18,13 @@ pub(super) struct Skips {
 }
 
 impl Skips {
-    /// An empty list.
+    /// An empty list in the target folder.
     pub(super) fn new() -> Result<Self> {
-        let list = tools::target_folder().join("skipped-tests.tsv");
+        Self::at(tools::target_folder().join("skipped-tests.tsv"))
+    }
+
+    /// An empty list in a file.
+    pub(super) fn at(list: PathBuf) -> Result<Self> {
         let folder = list.parent().unwrap_or(&list);
         fs::create_dir_all(folder)
             .and_then(|()| fs::write(&list, ""))
@@ -62,10 +66,21 @@ fn summary(list: &str) -> Option<String> {
         .then(|| format!("Tests that skipped themselves, whole or in part: {total}\n{}", table.render()))
 }
 
+/// The sources in a folder and below.
+#[cfg(test)]
+pub(super) fn sources(folder: &std::path::Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() && entry.file_name() != "target" {
+            sources(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     #[test]
@@ -90,7 +105,7 @@ mod tests {
     fn no_test_skips_itself_in_another_way() {
         let mut files = Vec::new();
         for folder in ["crates", "benches", "examples", "xtask"] {
-            collect(&tools::workspace().join(folder), &mut files);
+            sources(&tools::workspace().join(folder), &mut files);
         }
         assert!(files.len() > 500, "only {} sources were found", files.len());
         let printing = ["println!(\"skip", "print!(\"skip"];
@@ -114,15 +129,4 @@ mod tests {
         "xtask/src/ci.rs",
         "xtask/src/test/skips.rs",
     ];
-
-    fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-        for entry in fs::read_dir(folder).expect("a folder").flatten() {
-            let path = entry.path();
-            if path.is_dir() && entry.file_name() != "target" {
-                collect(&path, files);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                files.push(path);
-            }
-        }
-    }
 }

@@ -6,5 +6,7 @@ pub(crate) mod doctor;
 pub(crate) mod documents;
 pub(crate) mod hipcc;
 pub(crate) mod hipify;
+pub(crate) mod patch;
+pub(crate) mod rocm;
 pub(crate) mod run;
 pub(crate) mod setup;

@@ -9,16 +9,13 @@ use std::process::Command;
 use anyhow::Context;
 use clap::Args;
 use hip::DeviceUri;
-use setup::hipcc::{HIP_LIBRARY as HIP, LIBRARIES_VARIABLE};
+use setup::hipcc::LIBRARIES_VARIABLE;
+use shared_commands::libraries::{FOR_PROGRAMS, HIP, HSA};
 
 /// What the loader reads.
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 /// Where packages put the libraries, seen from the folder of the program.
 const BESIDE: &str = "../lib/ferrocm";
-/// The folders whose libraries take the place of AMD's, below that of [`HIP`]: hiprtc, rocBLAS and RCCL.
-const OTHERS: [&str; 3] = ["hiprtc", "rocblas", "rccl"];
-/// The folder below it with the HSA runtime of virtual GPUs, on which AMD's own HIP runs.
-const HSA: &str = "hsa";
 
 /// Status of shells for a program that is there and cannot be started, and for one that is not there.
 const CANNOT_START: u8 = 126;
@@ -72,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> (u8, anyhow::Error) {
 }
 
 fn command(arguments: &Arguments) -> anyhow::Result<Command> {
-    let libraries = libraries(arguments.libraries.clone().or_else(named), &this_program()?)?;
+    let libraries = libraries(arguments.libraries.clone())?;
     let path = library_path(&libraries, arguments.amd_hip, std::env::var_os(LIBRARY_PATH).as_deref())?;
     // clap demands one.
     let (name, rest) = arguments.program.split_first().context("no program is named")?;
@@ -91,6 +88,11 @@ fn command(arguments: &Arguments) -> anyhow::Result<Command> {
 /// Names the virtual GPUs of the HSA library.
 const HSA_DEVICE_VARIABLE: &str = variables::HSA_DEVICE.name;
 
+/// The folder of the libraries: the given one, else the one that the environment names, else that of the packages.
+pub(crate) fn libraries(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    libraries_of(given.or_else(named), &this_program()?)
+}
+
 /// The folder that the environment names.
 fn named() -> Option<PathBuf> {
     variables::LIBRARIES.path()
@@ -104,22 +106,23 @@ pub(crate) fn this_program() -> anyhow::Result<PathBuf> {
 /// The folder of the libraries, if there is one; an error if the environment names one that will not do.
 pub(crate) fn own_libraries() -> anyhow::Result<Option<PathBuf>> {
     match named() {
-        Some(folder) => libraries(Some(folder), Path::new("/")).map(Some),
-        None => Ok(libraries(None, &this_program()?).ok()),
+        Some(folder) => libraries_of(Some(folder), Path::new("/")).map(Some),
+        None => Ok(libraries_of(None, &this_program()?).ok()),
     }
 }
 
 /// The folder of the libraries: the given one, else the one that packages put beside the program.
-fn libraries(given: Option<PathBuf>, program: &Path) -> anyhow::Result<PathBuf> {
+fn libraries_of(given: Option<PathBuf>, program: &Path) -> anyhow::Result<PathBuf> {
     let is_named = given.is_some();
     let folder = given.unwrap_or_else(|| program.parent().unwrap_or(Path::new("/")).join(BESIDE));
     // The loader would look a relative path up in whatever folder the program goes to.
     match folder.canonicalize() {
-        Ok(found) if found.join(HIP).is_file() => Ok(found),
-        _ if is_named => anyhow::bail!("there is no {HIP} in {}", folder.display()),
+        Ok(found) if HIP.file_in(&found).is_file() => Ok(found),
+        _ if is_named => anyhow::bail!("there is no {} in {}", HIP.soname, folder.display()),
         _ => anyhow::bail!(
-            "there is no {HIP} in {}: `cargo install` brings this program without the libraries. The packages have them; a folder \
-             that `cargo xtask dropin` made can be named by --libraries or {LIBRARIES_VARIABLE}",
+            "there is no {} in {}: `cargo install` brings this program without the libraries. The packages have them; a folder that \
+             `cargo xtask dropin` made can be named by --libraries or {LIBRARIES_VARIABLE}",
+            HIP.soname,
             folder.display()
         ),
     }
@@ -127,11 +130,9 @@ fn libraries(given: Option<PathBuf>, program: &Path) -> anyhow::Result<PathBuf> 
 
 /// What the loader is to look at: our folders, then those that were named before.
 fn library_path(libraries: &Path, amd_hip: bool, before: Option<&OsStr>) -> anyhow::Result<OsString> {
-    let mut folders = match amd_hip {
-        true => vec![libraries.join(HSA)],
-        false => {
-            std::iter::once(libraries.to_owned()).chain(OTHERS.map(|name| libraries.join(name))).collect()
-        }
+    let mut folders: Vec<PathBuf> = match amd_hip {
+        true => vec![HSA.folder_in(libraries)],
+        false => FOR_PROGRAMS.iter().map(|library| library.folder_in(libraries)).collect(),
     };
     // An empty part would be the current folder.
     folders.extend(
@@ -152,12 +153,12 @@ mod tests {
         let installed = root.join("lib/ferrocm");
         std::fs::create_dir_all(&installed).expect("folder");
         std::fs::create_dir_all(root.join("bin")).expect("folder");
-        let error = libraries(None, &program).expect_err("nothing is there").to_string();
-        assert!(error.contains(HIP) && error.contains("cargo install"), "{error}");
-        std::fs::write(installed.join(HIP), "").expect("file");
-        assert_eq!(libraries(None, &program).expect("found"), installed);
-        assert_eq!(libraries(Some(installed.clone()), Path::new("/x/y")).expect("found"), installed);
-        let error = libraries(Some(root.clone()), &program).expect_err("not there").to_string();
+        let error = libraries_of(None, &program).expect_err("nothing is there").to_string();
+        assert!(error.contains(HIP.soname) && error.contains("cargo install"), "{error}");
+        std::fs::write(HIP.file_in(&installed), "").expect("file");
+        assert_eq!(libraries_of(None, &program).expect("found"), installed);
+        assert_eq!(libraries_of(Some(installed.clone()), Path::new("/x/y")).expect("found"), installed);
+        let error = libraries_of(Some(root.clone()), &program).expect_err("not there").to_string();
         assert!(error.ends_with(&root.display().to_string()), "{error}");
     }
 

@@ -1,4 +1,4 @@
-//! On AMD's own run-time compiler of one release, in a sysroot; `cargo xtask test --rocm` runs these. Compiling needs no
+//! On AMD's own run-time compiler of one release, in a sysroot; `cargo xtask test rocm` runs these. Compiling needs no
 //! GPU.
 
 use std::ffi::{CStr, CString};

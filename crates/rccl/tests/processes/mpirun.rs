@@ -1,4 +1,4 @@
-//! Ranks that Open MPI's `mpirun` starts: `cargo xtask test --mpi` fetches it, and runs these tests.
+//! Ranks that Open MPI's `mpirun` starts: `cargo xtask test mpi` fetches it, and runs these tests.
 
 use std::process::{Command, Output};
 
@@ -29,7 +29,7 @@ fn mpirun(options: &[&str], size: usize, task: &str, variables: &[(&str, String)
 }
 
 #[test]
-#[ignore = "needs Open MPI: cargo xtask test --mpi"]
+#[ignore = "needs Open MPI: cargo xtask test mpi"]
 fn mpirun_starts_two_four_and_eight_ranks() {
     for size in [2, 4, 8] {
         let (output, said) = mpirun(&[], size, "everything", &[]);
@@ -38,7 +38,7 @@ fn mpirun_starts_two_four_and_eight_ranks() {
 }
 
 #[test]
-#[ignore = "needs Open MPI: cargo xtask test --mpi"]
+#[ignore = "needs Open MPI: cargo xtask test mpi"]
 fn mpirun_ends_the_job_of_a_killed_rank() {
     for phase in [Phase::Exchange, Phase::Joined, Phase::Collective, Phase::Group] {
         let plan = Plan { phase, rank: 1, delay: 100, count: 50_000 };
@@ -49,7 +49,7 @@ fn mpirun_ends_the_job_of_a_killed_rank() {
 }
 
 #[test]
-#[ignore = "needs Open MPI: cargo xtask test --mpi"]
+#[ignore = "needs Open MPI: cargo xtask test mpi"]
 fn ranks_that_mpirun_leaves_alone_notice_a_killed_one() {
     for phase in [Phase::Init, Phase::Joined, Phase::Idle, Phase::Collective, Phase::Group, Phase::Split] {
         let plan = Plan { phase, rank: 2, delay: 100, count: 50_000 };

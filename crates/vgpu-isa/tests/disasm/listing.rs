@@ -67,13 +67,13 @@ fn for_all_targets(of: &str) -> Builder {
 }
 
 #[test]
-#[ignore = "compiles for minutes: cargo xtask test --related"]
+#[ignore = "compiles for minutes: cargo xtask test related"]
 fn kernels_of_benchmarks() {
     compare("benchmarks", for_all_targets("benches/vgpu/kernels"));
 }
 
 #[test]
-#[ignore = "compiles for minutes: cargo xtask test --related"]
+#[ignore = "compiles for minutes: cargo xtask test related"]
 fn kernels_of_tests() {
     // As its tests compile them, so that nothing is compiled twice. The instructions are the same.
     let tests =
@@ -86,7 +86,7 @@ fn kernels_of_tests() {
 
 /// All but those that multiply matrices: their WMMA is that of waves of 32, and clang refuses it for others.
 #[test]
-#[ignore = "compiles for minutes: cargo xtask test --related"]
+#[ignore = "compiles for minutes: cargo xtask test related"]
 fn kernels_with_waves_of_64() {
     let mut builder =
         sources("kernels").exclude("blas/**").targets(WITH_WAVES_OF_64).flag("-mwavefrontsize64");

@@ -1,4 +1,4 @@
-//! What the tests of models share. `FERROCM_MODELS` is the folder that the models are in: `cargo xtask test --engines` fetches them.
+//! What the tests of models share. `FERROCM_MODELS` is the folder that the models are in: `cargo xtask test engines` fetches them.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use candle_on_amd::generate;
 
 pub fn file(below: &str) -> PathBuf {
     let folder = std::env::var_os("FERROCM_MODELS");
-    PathBuf::from(folder.expect("FERROCM_MODELS is the folder of the models: `cargo xtask test --engines`"))
+    PathBuf::from(folder.expect("FERROCM_MODELS is the folder of the models: `cargo xtask test engines`"))
         .join(below)
 }
 

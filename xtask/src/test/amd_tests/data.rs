@@ -23,18 +23,18 @@ const KNOWN_TYPES: Range<u32> = 150..256;
 
 /// Which descriptions a suite takes of its file.
 #[derive(Debug)]
-pub(crate) struct Data {
+pub(super) struct Data {
     /// The file, in the tree of the suite.
-    pub(crate) file: &'static str,
+    pub(super) file: &'static str,
     /// The tier.
-    pub(crate) tier: &'static str,
+    pub(super) tier: &'static str,
     /// How many of each function, description and combination of types.
-    pub(crate) most: usize,
+    pub(super) most: usize,
 }
 
 /// Why there is no sample.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+pub(super) enum Error {
     #[error("{}: {source}", path.display())]
     File {
         path: PathBuf,
@@ -47,7 +47,7 @@ pub(crate) enum Error {
 
 impl Data {
     /// Writes the sample of the file in `tree` to `to`. Returns how many records the tier has.
-    pub(crate) fn sample(&self, tree: &Path, to: &Path) -> Result<usize, Error> {
+    pub(super) fn sample(&self, tree: &Path, to: &Path) -> Result<usize, Error> {
         let from = tree.join(self.file);
         let error = |path: &Path| {
             let path = path.to_owned();

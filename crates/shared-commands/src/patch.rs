@@ -1,4 +1,4 @@
-//! `cargo xtask patch DIR`: puts this project's crates in the place of those through which a Rust program reaches CUDA.
+//! Puts this project's crates in the place of those through which a Rust program reaches CUDA.
 //!
 //! They have the names, versions and APIs of the crates that they stand in for, so that Cargo's `[patch]` is all that it takes.
 
@@ -7,14 +7,13 @@ use std::fmt;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use serde::Deserialize;
 use setup::run;
 use toml_edit::{DocumentMut, InlineTable, Item, Table};
-
-use crate::tools;
 
 /// The crates that stand in for others: the name of both, and the folder below the workspace.
 const STAND_INS: [(&str, &str); 3] = [
@@ -27,8 +26,9 @@ const PATCH: [&str; 2] = ["patch", "crates-io"];
 const MANIFEST: &str = "Cargo.toml";
 const LOCK: &str = "Cargo.lock";
 
+/// The program that is to be changed.
 #[derive(Debug, Args)]
-pub(crate) struct Options {
+pub struct Options {
     /// A package or workspace
     #[arg(value_name = "DIR")]
     folder: PathBuf,
@@ -79,14 +79,17 @@ struct Edge {
     pkg: String,
 }
 
-pub(crate) fn patch(options: &Options) -> Result<()> {
-    let lines = patch_with(options, tools::workspace())?;
-    lines.iter().for_each(|line| println!("{line}"));
-    Ok(())
+/// The cargo that runs this program, or the one in `PATH`.
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Puts the crates of the workspace `stand_ins` in the place of others, or leaves everything as it was. Returns what to tell of it.
-fn patch_with(options: &Options, stand_ins: &Path) -> Result<Vec<String>> {
+/// Puts the crates of the workspace `stand_ins`, a checkout of this project, in the place of others, or leaves everything as it was. Returns
+/// what to tell of it.
+///
+/// # Errors
+/// The program depends on none of them, or not on the versions here; a file or Cargo fails. All files are then as they were.
+pub fn patch(options: &Options, stand_ins: &Path) -> Result<Vec<String>> {
     let root = root(&options.folder)?;
     let before = Before::of(&root)?;
     patched(options, &root, stand_ins).map_err(|error| anyhow!("{error:#}\n{}", before.restore()))
@@ -136,7 +139,7 @@ impl Before {
 
 /// The folder of the workspace that a package is in. Unlike `cargo metadata`, this writes no lock file.
 fn root(folder: &Path) -> Result<PathBuf> {
-    let mut command = tools::cargo();
+    let mut command = cargo();
     command.args(["locate-project", "--workspace", "--message-format", "plain"]).current_dir(folder);
     let manifest = PathBuf::from(run::capture(&mut command)?.trim_end_matches('\n'));
     manifest.parent().map(Path::to_owned).with_context(|| format!("{} is in no folder", manifest.display()))
@@ -208,7 +211,7 @@ fn patched(options: &Options, root: &Path, stand_ins: &Path) -> Result<Vec<Strin
 }
 
 fn metadata(folder: &Path) -> Result<Metadata> {
-    let mut command = tools::cargo();
+    let mut command = cargo();
     command.args(["metadata", "--format-version", "1", "--quiet", "--all-features"]).current_dir(folder);
     serde_json::from_str(&run::capture(&mut command)?).context("read what `cargo metadata` says")
 }
@@ -231,7 +234,7 @@ fn update(root: &Path, names: &BTreeSet<&str>, stand_ins: &Path) -> Result<()> {
             continue;
         };
         if names.contains(name) && api(locked) == api(&version(name, stand_ins)?) {
-            let mut update = tools::cargo();
+            let mut update = cargo();
             update.args(["update", "--quiet", "--package", &format!("{name}@{locked}")]).current_dir(root);
             run::capture(&mut update)?;
         }
@@ -297,14 +300,17 @@ fn elsewhere(metadata: &Metadata, name: &str) -> Vec<Other> {
 /// Whether a build of the program with all features compiles a version. The lock file also has what no features ask for, such as the
 /// dependencies of an optional one that is named with a question mark.
 fn is_compiled(root: &Path, other: &Other) -> Result<bool> {
-    let mut tree = tools::cargo();
+    let mut tree = cargo();
     tree.args(["tree", "--quiet", "--workspace", "--all-features", "--depth", "0", "--invert"]);
     tree.arg(format!("{}@{}", other.name, other.version)).current_dir(root);
     Ok(!run::capture(&mut tree)?.trim().is_empty())
 }
 
-/// The manifest with a line for each of these crates.
-pub(crate) fn with(text: &str, names: &BTreeSet<&str>, workspace: &Path) -> Result<String> {
+/// The text of a manifest with a line for each of these crates, which are in a workspace.
+///
+/// # Errors
+/// It cannot be read, or has another patch of one of them.
+pub fn with(text: &str, names: &BTreeSet<&str>, workspace: &Path) -> Result<String> {
     let mut document: DocumentMut = text.parse().context("read the manifest")?;
     let table = table(&mut document)?;
     for (name, folder) in STAND_INS.iter().filter(|(name, _)| names.contains(name)) {
@@ -371,6 +377,11 @@ mod tests {
     const MANIFEST_TEXT: &str =
         "# An engine.\n[package]\nname = \"engine\" # its name\n\n[dependencies]\ncudarc = \"0.19\"\n";
 
+    /// This project's.
+    fn workspace() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    }
+
     fn both() -> BTreeSet<&'static str> {
         ["cudarc", "cudaforge"].into()
     }
@@ -378,7 +389,7 @@ mod tests {
     #[test]
     fn the_stand_ins_are_there_under_these_names() {
         for (name, folder) in STAND_INS {
-            let manifest = tools::workspace().join(folder).join(MANIFEST);
+            let manifest = workspace().join(folder).join(MANIFEST);
             let text = fs::read_to_string(&manifest).unwrap();
             assert!(text.contains(&format!("\nname = \"{name}\"\n")), "{}", manifest.display());
         }
@@ -487,17 +498,15 @@ mod tests {
             [MANIFEST, LOCK].map(|name| fs::read(self.program().join(name)).ok())
         }
 
-        /// What `cargo xtask patch` tells, or its error.
+        /// What is told, or the error.
         fn patch(&self) -> Result<String, String> {
             let options = Options { folder: self.program(), remove: false };
             let stand_ins = self.folder.path().join("workspace");
-            patch_with(&options, &stand_ins)
-                .map(|lines| lines.join("\n"))
-                .map_err(|error| format!("{error:#}"))
+            patch(&options, &stand_ins).map(|lines| lines.join("\n")).map_err(|error| format!("{error:#}"))
         }
 
         fn lock(&self) {
-            let mut command = tools::cargo();
+            let mut command = cargo();
             run::capture(command.arg("generate-lockfile").current_dir(self.program())).unwrap();
         }
 
@@ -515,7 +524,7 @@ mod tests {
     }
 
     fn stand_in(name: &str) -> String {
-        version(name, tools::workspace()).unwrap()
+        version(name, &workspace()).unwrap()
     }
 
     /// As candle has it: a version of its own, and another one that a dependency of it may use.

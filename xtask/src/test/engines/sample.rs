@@ -7,10 +7,11 @@
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use shared_commands::patch;
 use toml_edit::{DocumentMut, Item, Table};
 
 use super::{FOLDER, MODELS, PACKAGES, copy, write};
-use crate::{dropin, patch, registry, tools};
+use crate::{dropin, registry, tools};
 
 /// The package whose tests these are: the first of [`PACKAGES`].
 const PACKAGE: usize = 0;
@@ -34,7 +35,7 @@ const LEFT_OUT: &str = "mmq_*=none mmvq_*=none moe_*=none quantized.cu=none";
 const WITHOUT_VIRTUAL: &str = "--cfg ferrocm_no_virtual";
 
 /// Fetches candle, builds the libraries, and returns the command that builds and runs the tests.
-pub(crate) fn command(mut nextest: Command) -> Result<Command> {
+pub(in crate::test) fn command(mut nextest: Command) -> Result<Command> {
     let package = &PACKAGES[PACKAGE];
     let folder = tools::target_folder().join(FOLDER).join("sample");
     let workspace = folder.join("workspace");
@@ -53,7 +54,7 @@ pub(crate) fn command(mut nextest: Command) -> Result<Command> {
     nextest.env(tools::TARGETS, DEVICE.trim_start_matches("vgpu:")).env("FERROCM_TARGETS_FOR", LEFT_OUT);
     let path = std::env::join_paths(libraries).context("a folder for a list of them")?;
     nextest.env("LD_LIBRARY_PATH", path);
-    nextest.env("FERROCM_DEVICE", "amdgpu").env(dropin::HSA_DEVICE_VARIABLE, DEVICE);
+    nextest.env("FERROCM_DEVICE", "amdgpu").env(variables::HSA_DEVICE.name, DEVICE);
     Ok(nextest)
 }
 

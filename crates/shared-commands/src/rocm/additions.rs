@@ -11,13 +11,13 @@ use super::tree::{self, Manifest, Packages};
 
 /// One of them.
 #[derive(Debug)]
-pub(crate) struct Addition {
+pub struct Addition {
     /// The release.
     release: &'static str,
     /// What it is called on command lines.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// What it holds.
-    pub(crate) holds: &'static str,
+    pub holds: &'static str,
     /// Bytes that it takes when unpacked, as measured and rounded up.
     size: u64,
     /// The packages that are asked for, as they were tested.
@@ -361,13 +361,24 @@ static ADDITIONS: &[Addition] = &[
 
 /// Why there is none.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+#[non_exhaustive]
+pub enum Error {
+    /// There is none of that name.
     #[error("\"{name}\" is nothing that is known here for ROCm {release}{}", known(release))]
-    Unknown { name: String, release: &'static str },
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// For which release.
+        release: &'static str,
+    },
+    /// Its packages cannot be fetched.
     #[error("the packages of {name} for ROCm {release} cannot be had: {source}")]
     Fetch {
+        /// Which one.
         name: &'static str,
+        /// For which release.
         release: &'static str,
+        /// Why.
         #[source]
         source: debian::Error,
     },
@@ -380,12 +391,15 @@ fn known(release: &str) -> String {
 }
 
 /// All of a release, by name.
-pub(crate) fn of(release: &str) -> impl Iterator<Item = &'static Addition> {
+pub fn of(release: &str) -> impl Iterator<Item = &'static Addition> {
     ADDITIONS.iter().filter(move |addition| addition.release == release)
 }
 
 /// Those that a command line names, once each.
-pub(crate) fn named(given: &[String], release: &'static str) -> Result<Vec<&'static Addition>, Error> {
+///
+/// # Errors
+/// A name that the release has none of.
+pub fn named(given: &[String], release: &'static str) -> Result<Vec<&'static Addition>, Error> {
     let unknown = |name: &&String| of(release).all(|addition| addition.name != **name);
     if let Some(name) = given.iter().find(unknown) {
         return Err(Error::Unknown { name: name.clone(), release });
@@ -408,12 +422,14 @@ impl Addition {
     }
 
     /// The folder of its tree beside a sysroot, fetched if it is not there.
-    pub(crate) fn make(&self, sysroot: &Sysroot) -> Result<PathBuf, Error> {
+    ///
+    /// # Errors
+    /// Its packages cannot be had.
+    pub fn make(&self, sysroot: &Sysroot) -> Result<PathBuf, Error> {
         let folder = sysroot.folder().parent().unwrap_or(Path::new("."));
         let packages = self.packages(sysroot);
         let place = folder.join(&packages.place);
-        let complete = || packages.manifest(folder).map(|manifest| packages.differences(&manifest));
-        let made = tree::make(&packages, folder, complete);
+        let made = tree::make(&packages, folder, || packages.complete(folder));
         let made = made.map_err(|source| Error::Fetch { name: self.name, release: self.release, source })?;
         for line in made.unwrap_or_default() {
             eprintln!("note: not the package that was tried here: {line}");

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use crate::tools;
 
 /// Tells tests in which folder to leave what they found.
-pub(crate) const FOLDER_VARIABLE: &str = "FERROCM_KERNEL_RESULTS";
+pub(super) const FOLDER_VARIABLE: &str = "FERROCM_KERNEL_RESULTS";
 /// The page, below the workspace.
 const PAGE: &str = "docs/kernels-checked.md";
 /// candle's names, below the workspace: modules in brackets, then their kernels.
@@ -39,7 +39,7 @@ struct Found {
 }
 
 /// The folder for the tests, emptied.
-pub(crate) fn folder() -> Result<PathBuf> {
+pub(super) fn folder() -> Result<PathBuf> {
     let folder = tools::target_folder().join("kernel-results");
     match fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -52,7 +52,7 @@ pub(crate) fn folder() -> Result<PathBuf> {
 }
 
 /// Writes the page from what the tests have left; an error if a kernel has not run, or has not been compared, on one of the targets.
-pub(crate) fn write_page(folder: &Path, targets: &[&str]) -> Result<PathBuf> {
+pub(super) fn write_page(folder: &Path, targets: &[&str]) -> Result<PathBuf> {
     let mut found = Found::default();
     for file in fs::read_dir(folder)? {
         let path = file?.path();
@@ -153,7 +153,7 @@ fn page(candle: &BTreeSet<(String, String)>, found: &Found, targets: &[&str]) ->
     let own = all.len() - candle.len();
     let mut page = format!(
         "# Kernels that have run, and how far off they were\n\n\
-         `cargo xtask test --kernels` writes this page, and fails if a kernel is missing: all {} entry points of the modules that the crate\n\
+         `cargo xtask test kernels` writes this page, and fails if a kernel is missing: all {} entry points of the modules that the crate\n\
          `kernels` embeds, {} of them with names and arguments of candle 0.11. Each has run on a virtual GPU of each target with\n\
          [all checks](vgpu/faults.md) on (`FERROCM_VGPU_CHECK=all`), against candle's CPU backend, f64 arithmetic or a model in Rust.\n\n\
          The figure is the largest difference of any result from the expected number: absolute, or relative to that number where it is larger\n\

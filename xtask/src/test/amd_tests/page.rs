@@ -10,7 +10,7 @@ use super::table::SUITES;
 const INTRODUCTION: &str = "\
 # AMD's own test programs on the virtual GPU
 
-Written by `cargo xtask test --suites`; edits are lost. The programs are those of Debian's packages of ROCm 7.2, run in a sysroot of that
+Written by `cargo xtask test amd-tests`; edits are lost. The programs are those of Debian's packages of ROCm 7.2, run in a sysroot of that
 release over virtual GPUs ([amd-hip.md](amd-hip.md)): with AMD's HIP, with this project's (`hip-on-hsa`) where a program needs nothing but HIP, and
 with this project's rocBLAS (`blas-on-kernels`) or RCCL (`rccl-on-hip`) where it uses that. Each test has a time limit, and one that fails without being expected to is the last one of its process. *Left out* are tests that need what no virtual
 GPU has, with the reasons below. Where the tests are \"some of all\", these are a sample with tests of every function and type; of rocBLAS, all are the
@@ -28,18 +28,18 @@ const FAILURE_HEAD: &str =
 
 /// What a suite gave in one place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Summary {
-    pub(crate) passed: usize,
-    pub(crate) failed: usize,
-    pub(crate) out_of_time: usize,
-    pub(crate) skipped: usize,
-    pub(crate) left_out: usize,
+pub(super) struct Summary {
+    pub(super) passed: usize,
+    pub(super) failed: usize,
+    pub(super) out_of_time: usize,
+    pub(super) skipped: usize,
+    pub(super) left_out: usize,
     /// How many there are, those that are left out not counted.
-    pub(crate) listed: usize,
+    pub(super) listed: usize,
 }
 
 impl Summary {
-    pub(crate) fn count(&mut self, outcome: Outcome) {
+    pub(super) fn count(&mut self, outcome: Outcome) {
         *match outcome {
             Outcome::Passed => &mut self.passed,
             Outcome::Skipped => &mut self.skipped,
@@ -48,33 +48,33 @@ impl Summary {
         } += 1;
     }
 
-    pub(crate) fn tests(&self) -> usize {
+    pub(super) fn tests(&self) -> usize {
         self.passed + self.failed + self.out_of_time + self.skipped
     }
 }
 
 /// Where a suite ran: its name, whose libraries, and the target. Rows are sorted by it.
-pub(crate) type Place = [String; 3];
+pub(super) type Place = [String; 3];
 
 /// A run to be written.
 #[derive(Debug)]
-pub(crate) struct Run {
-    pub(crate) place: Place,
-    pub(crate) summary: Summary,
+pub(super) struct Run {
+    pub(super) place: Place,
+    pub(super) summary: Summary,
     /// The limit of a test, in seconds.
-    pub(crate) seconds: u64,
-    pub(crate) date: String,
+    pub(super) seconds: u64,
+    pub(super) date: String,
     /// Those that do not pass.
-    pub(crate) failures: Vec<Failure>,
+    pub(super) failures: Vec<Failure>,
 }
 
 /// A test that does not pass, or several that have one reason.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Failure {
+pub(super) struct Failure {
     /// Its name, or the pattern for their names.
-    pub(crate) tests: String,
-    pub(crate) outcome: Outcome,
-    pub(crate) why: String,
+    pub(super) tests: String,
+    pub(super) outcome: Outcome,
+    pub(super) why: String,
 }
 
 fn cells(row: &str) -> Option<Vec<String>> {
@@ -89,7 +89,7 @@ fn cell(text: &str) -> String {
 }
 
 /// The page with a run's rows in the place of those that it had.
-pub(crate) fn with(page: &str, run: &Run) -> String {
+pub(super) fn with(page: &str, run: &Run) -> String {
     let mut results: BTreeMap<Place, String> = BTreeMap::new();
     let mut failures: BTreeMap<Place, Vec<String>> = BTreeMap::new();
     let (before, after) = page.split_once(FAILURES).unwrap_or((page, ""));

@@ -1,12 +1,20 @@
-//! `cargo xtask test --candle`: the kernels of candle, as its crate has them, on virtual GPUs.
+//! `cargo xtask test candle`: the kernels of candle, as its crate has them, on virtual GPUs.
 //!
 //! `examples/candle-kernels` compiles them and compares what they compute with candle's CPU backend. It is a workspace of its own: nothing
 //! else here needs candle.
 
+use std::cell::OnceCell;
 use std::path::Path;
 use std::process::Command;
+use std::rc::Rc;
 
-use crate::{results, tools};
+use anyhow::Context;
+
+use super::results;
+use super::shared::{Shared, execute};
+use super::steps::{Outcome, Step};
+use crate::test_devices::WAVE_SIZE_DEVICES;
+use crate::{registry, tools};
 
 /// The crate with the sources of kernels.
 pub(crate) const KERNELS: &str = "candle-kernels";
@@ -27,7 +35,7 @@ pub(crate) const MODULES: [&str; 11] = [
     "unary",
 ];
 /// The package with the tests, below the workspace.
-pub(crate) const PACKAGE: &str = "examples/candle-kernels/Cargo.toml";
+pub(super) const PACKAGE: &str = "examples/candle-kernels/Cargo.toml";
 /// Tells that package where the sources are.
 const SOURCES_VARIABLE: &str = "CANDLE_KERNELS";
 /// What it says for this project's own kernels.
@@ -35,9 +43,30 @@ const OWN: &str = "own";
 /// Where it is built, below the target folder.
 const TARGET: &str = "candle-kernels";
 
+/// Fetches the kernels of candle, and runs their tests on virtual GPUs.
+pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
+    let sources = Rc::new(OnceCell::new());
+    let fetch = {
+        let sources = Rc::clone(&sources);
+        Step::new("sources of candle's kernels", move || {
+            let fetched = registry::fetch(KERNELS, VERSION)?;
+            println!("They are in {}", sources.get_or_init(|| fetched).display());
+            Ok(Outcome::Passed)
+        })
+    };
+    let tests = WAVE_SIZE_DEVICES.map(|device| {
+        let sources = Rc::clone(&sources);
+        Step::new(format!("candle's kernels on {device}"), move || {
+            let sources = sources.get().context("the sources have not been fetched")?;
+            execute(command(shared.nextest()?, Kernels::Candle(sources), device))
+        })
+    });
+    std::iter::once(fetch).chain(tests).collect()
+}
+
 /// What the package is to test.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Kernels<'a> {
+pub(super) enum Kernels<'a> {
     /// candle's, of these sources.
     Candle(&'a Path),
     /// This project's own of the same names. The tests leave in this folder which have run, and how far off they were.
@@ -45,7 +74,7 @@ pub(crate) enum Kernels<'a> {
 }
 
 /// Builds the package and runs its tests on a device, with `nextest`.
-pub(crate) fn command(mut nextest: Command, kernels: Kernels<'_>, device: &str) -> Command {
+pub(super) fn command(mut nextest: Command, kernels: Kernels<'_>, device: &str) -> Command {
     nextest.args(["run", "--locked", "--manifest-path", PACKAGE]);
     nextest.arg("--target-dir").arg(tools::target_folder().join(TARGET));
     match kernels {
@@ -78,7 +107,7 @@ mod tests {
     #[test]
     fn the_tests_are_run_by_nextest() {
         let nextest = || Command::new("cargo-nextest");
-        let command = |kernels| command(nextest(), kernels, crate::test::WAVE_SIZE_DEVICES[0]);
+        let command = |kernels| command(nextest(), kernels, WAVE_SIZE_DEVICES[0]);
         let candle = command(Kernels::Candle(Path::new("/sources")));
         let text = run::describe(&candle);
         assert!(text.starts_with(&format!("cargo-nextest run --locked --manifest-path {PACKAGE}")), "{text}");

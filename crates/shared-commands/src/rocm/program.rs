@@ -8,36 +8,64 @@ use std::process::Command;
 
 use super::sysroot::{self, Sysroot};
 use super::tree::LIBRARIES;
-use crate::dropin::First;
+use crate::libraries::{First, ROCM_SMI};
 
 /// A sysroot, what is beside it, and the libraries that come before its own.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub struct Place {
     /// The sysroot, whose loader is used.
-    pub(crate) sysroot: Sysroot,
+    pub sysroot: Sysroot,
     /// Trees of further packages.
-    pub(crate) beside: Vec<PathBuf>,
+    pub beside: Vec<PathBuf>,
     /// Libraries that take the place of the sysroot's.
-    pub(crate) first: First,
+    pub first: First,
+    /// Variables of the environment that programs do not get.
+    pub without: &'static [&'static str],
 }
 
 /// Why a program cannot run.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+#[non_exhaustive]
+pub enum Error {
+    /// A file cannot be read.
     #[error("{}: {source}", path.display())]
     Read {
+        /// The file.
         path: PathBuf,
+        /// Why.
         #[source]
         source: std::io::Error,
     },
+    /// There is no program of that name.
     #[error("there is no program \"{name}\": not in {}, and not in PATH{}", list(folders), programs(there))]
-    NotFound { name: String, folders: Vec<PathBuf>, there: Vec<String> },
+    NotFound {
+        /// What was asked for.
+        name: String,
+        /// Where it was looked for.
+        folders: Vec<PathBuf>,
+        /// What there is.
+        there: Vec<String>,
+    },
+    /// The file is something else.
     #[error("{} is no program: neither an ELF file nor a script that starts with #!", path.display())]
-    NoProgram { path: PathBuf },
+    NoProgram {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It cannot run on this processor.
     #[error("{} is a program for another processor than x86-64", path.display())]
-    OtherMachine { path: PathBuf },
+    OtherMachine {
+        /// The program.
+        path: PathBuf,
+    },
+    /// It is a script for something that is not here.
     #[error("{} is a script for {interpreter}, which is neither in the sysroot nor beside it", path.display())]
-    NoInterpreter { path: PathBuf, interpreter: String },
+    NoInterpreter {
+        /// The script.
+        path: PathBuf,
+        /// What it is for.
+        interpreter: String,
+    },
 }
 
 fn list(folders: &[PathBuf]) -> String {
@@ -112,7 +140,7 @@ impl Place {
     }
 
     /// The names of the programs beside the sysroot, sorted.
-    pub(crate) fn programs(&self) -> Vec<String> {
+    pub fn programs(&self) -> Vec<String> {
         let ours = |folder: &PathBuf| !folder.starts_with(self.sysroot.folder());
         let folders = self.program_folders().into_iter().filter(ours);
         let files = folders.flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
@@ -127,7 +155,10 @@ impl Place {
     }
 
     /// The file of a program: a path is taken as it is, a name is looked for beside the sysroot, in it, and in `PATH`.
-    pub(crate) fn find(&self, name: &OsStr) -> Result<PathBuf, Error> {
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn find(&self, name: &OsStr) -> Result<PathBuf, Error> {
         if Path::new(name).components().count() > 1 || name.as_encoded_bytes().contains(&b'/') {
             return Ok(PathBuf::from(name));
         }
@@ -164,7 +195,10 @@ impl Place {
     }
 
     /// A command that runs a program with what the loader finds in this place, and nothing of the machine.
-    pub(crate) fn command(&self, program: &Path) -> Result<Command, Error> {
+    ///
+    /// # Errors
+    /// It cannot be read, or is no program that can run here.
+    pub fn command(&self, program: &Path) -> Result<Command, Error> {
         match Kind::of(program)? {
             Kind::Elf => Ok(self.loaded(program)),
             Kind::OtherElf => Err(Error::OtherMachine { path: program.to_owned() }),
@@ -224,12 +258,12 @@ impl Place {
             command.env("OCL_ICD_VENDORS", vendors);
         }
         // rocm-smi asks no loader for its library.
-        command.env("ROCM_SMI_LIB_PATH", self.first.driver.with_file_name("librocm_smi64.so.7"));
+        command.env("ROCM_SMI_LIB_PATH", self.first.driver.with_file_name(ROCM_SMI.soname));
         // A kernel from the cache in the user's folder was not compiled by this release.
         command.env("AMD_COMGR_CACHE", "0");
-        // Cargo sets it here for the tests of this workspace's kernels. Of AMD's, some go beyond their LDS, as hardware lets them; the
-        // URI of a device says what else is wanted.
-        command.env_remove("FERROCM_VGPU_CHECK");
+        for variable in self.without {
+            command.env_remove(variable);
+        }
         command
     }
 }
@@ -279,7 +313,7 @@ mod tests {
             preloaded: vec![PathBuf::from("/first/more.so")],
         };
         let sysroot = Sysroot::at(crate::rocm::fixtures::release("7.2"), &root);
-        let place = Place { sysroot, beside: vec![beside.clone()], first };
+        let place = Place { sysroot, beside: vec![beside.clone()], first, without: &["SOME"] };
         assert_eq!(place.programs(), ["a-test", "other", "tool"]);
         assert_eq!(place.find("a-test".as_ref()).expect("found"), tests.join("a-test"));
         assert_eq!(place.find("./a-test".as_ref()).expect("a path"), Path::new("./a-test"));
@@ -309,6 +343,7 @@ mod tests {
             let found = command.get_envs().find(|(key, _)| *key == name);
             found.and_then(|(_, value)| value).map(PathBuf::from)
         };
+        assert!(command.get_envs().any(|(name, value)| name == "SOME" && value.is_none()));
         assert_eq!(variable("PYTHONHOME"), Some(root.join("usr")));
         assert_eq!(variable("OCL_ICD_VENDORS"), Some(beside.join(VENDORS)));
         assert!(

@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 /// What became of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Outcome {
+pub(super) enum Outcome {
     Passed,
     Skipped,
     Failed,
@@ -15,7 +15,7 @@ pub(crate) enum Outcome {
 }
 
 /// The names in what `--gtest_list_tests` prints: lines of suites that end in a dot, and below each, indented, its tests.
-pub(crate) fn names(listing: &str) -> Vec<String> {
+pub(super) fn names(listing: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut suite = None;
     for line in listing.lines() {
@@ -33,13 +33,13 @@ pub(crate) fn names(listing: &str) -> Vec<String> {
 }
 
 /// Whether a test is switched off by its name, or by that of its suite.
-pub(crate) fn is_disabled(name: &str) -> bool {
+pub(super) fn is_disabled(name: &str) -> bool {
     name.split(['/', '.']).any(|part| part.starts_with("DISABLED_"))
 }
 
 /// What a line of a run says.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line<'a> {
+pub(super) enum Line<'a> {
     Started(&'a str),
     Ended(&'a str, Outcome),
     Other,
@@ -47,7 +47,7 @@ pub(crate) enum Line<'a> {
 
 /// Reads one line. A parameter may end in a new line, so that the time stands in the next one. The summary at the end repeats names of
 /// failed tests; by then none runs.
-pub(crate) fn line(text: &str) -> Line<'_> {
+pub(super) fn line(text: &str) -> Line<'_> {
     if let Some(name) = text.strip_prefix("[ RUN      ] ") {
         return Line::Started(name.trim_end());
     }
@@ -67,7 +67,7 @@ pub(crate) fn line(text: &str) -> Line<'_> {
 }
 
 /// A sample: of what `key` puts into one group, up to `most`, spread evenly.
-pub(crate) fn sample<T, K: Hash + Eq>(all: Vec<T>, most: usize, key: impl Fn(&T) -> K) -> Vec<T> {
+pub(super) fn sample<T, K: Hash + Eq>(all: Vec<T>, most: usize, key: impl Fn(&T) -> K) -> Vec<T> {
     let mut groups: Vec<Vec<T>> = Vec::new();
     let mut places = HashMap::new();
     for one in all {
@@ -87,7 +87,7 @@ pub(crate) fn sample<T, K: Hash + Eq>(all: Vec<T>, most: usize, key: impl Fn(&T)
 }
 
 /// Whether a pattern with `*` for anything stands for a name.
-pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = name.strip_prefix(first) else { return false };

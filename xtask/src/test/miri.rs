@@ -1,9 +1,12 @@
-//! `cargo xtask test --miri`: the tests that need no foreign code, under Miri.
+//! `cargo xtask test miri`: the tests that need no foreign code, under Miri.
 
 use std::process::Command;
 
 use anyhow::{Result, bail};
 use setup::run;
+
+use super::shared::execute;
+use super::steps::{Outcome, Step};
 
 /// The toolchain that Miri comes with.
 const TOOLCHAIN: &str = "nightly";
@@ -13,16 +16,16 @@ const INSTALL: &str = "rustup toolchain install nightly --component miri --compo
 
 /// Some tests of some packages.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Group {
+struct Group {
     /// As the step is called.
-    pub(crate) name: &'static str,
+    name: &'static str,
     packages: &'static [&'static str],
     /// Which of their targets.
     targets: &'static [&'static str],
 }
 
 /// What runs under Miri, from the bottom up.
-pub(crate) const GROUPS: [Group; 3] = [
+const GROUPS: [Group; 3] = [
     Group {
         name: "Miri: tables of functions",
         packages: &[
@@ -39,8 +42,15 @@ pub(crate) const GROUPS: [Group; 3] = [
     Group { name: "Miri: hip", packages: &["ferrocm-hip"], targets: &["--lib"] },
 ];
 
+/// Looks for Miri, and runs the tests that need no foreign code.
+pub(super) fn steps<'a>() -> Vec<Step<'a>> {
+    let installed = Step::new("Miri", || check().map(|()| Outcome::Passed));
+    let groups = GROUPS.map(|group| Step::new(group.name, move || execute(command(group))));
+    std::iter::once(installed).chain(groups).collect()
+}
+
 /// An error that says what to do, unless Miri is installed.
-pub(crate) fn check() -> Result<()> {
+fn check() -> Result<()> {
     if run::find_program("rustup").is_none() {
         bail!("Miri comes with rustup's nightly toolchain, and there is no rustup here (https://rustup.rs)");
     }
@@ -54,7 +64,7 @@ pub(crate) fn check() -> Result<()> {
 }
 
 /// The command that runs a group's tests.
-pub(crate) fn command(group: Group) -> Command {
+fn command(group: Group) -> Command {
     let mut command = rustup();
     command.args(["cargo", "miri", "test"]);
     group.packages.iter().for_each(|package| {

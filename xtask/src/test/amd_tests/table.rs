@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use shared_commands::libraries::Own;
+
 use super::data::Data;
-use crate::dropin::Own;
 
 /// Runs tests that are switched off by their names, too.
-pub(crate) const WITH_DISABLED: &str = "--gtest_also_run_disabled_tests";
+pub(super) const WITH_DISABLED: &str = "--gtest_also_run_disabled_tests";
 /// For programs whose list of tests depends on random numbers.
 const SEED: &[&str] = &["--seed", "1"];
 /// Why tests are left out that take longer than any limit.
@@ -17,57 +18,57 @@ const LARGE_TRANSFORMS: &str = "transforms 25 million numbers or more: 20 GB of 
 /// Why two of rocBLAS's do not run.
 const LARGE_PRODUCTS: &str = "6 * 10¹⁰ multiplications: more work than a CPU does in the time of a test";
 /// The virtual GPUs that suites run on, unless a command line says otherwise.
-pub(crate) const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
+pub(super) const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
 
 /// The programs of one of AMD's test packages.
 #[derive(Debug)]
-pub(crate) struct Suite {
+pub(super) struct Suite {
     /// What it is called, here and as an addition to a sysroot.
-    pub(crate) name: &'static str,
+    pub(super) name: &'static str,
     /// The programs: all whose names begin so.
-    pub(crate) programs: &'static str,
+    pub(super) programs: &'static str,
     /// Arguments before GoogleTest's.
-    pub(crate) arguments: &'static [&'static str],
+    pub(super) arguments: &'static [&'static str],
     /// Environment variables.
-    pub(crate) variables: &'static [(&'static str, &'static str)],
+    pub(super) variables: &'static [(&'static str, &'static str)],
     /// The folder to run in, inside that of the programs; `{target}` is the device's.
-    pub(crate) folder: &'static str,
+    pub(super) folder: &'static str,
     /// What follows the target in the device's URI.
-    pub(crate) device: &'static str,
+    pub(super) device: &'static str,
     /// The most seconds that one test takes.
-    pub(crate) seconds: u64,
+    pub(super) seconds: u64,
     /// How many tests one process may run, one after the other.
-    pub(crate) batch: usize,
+    pub(super) batch: usize,
     /// Whether a process goes on after a test that failed; for programs that take minutes to start. Otherwise that test is its last.
-    pub(crate) goes_on: bool,
+    pub(super) goes_on: bool,
     /// Which tests there are, as GoogleTest's filter.
-    pub(crate) filter: &'static str,
+    pub(super) filter: &'static str,
     /// Of each group of tests, how many run; `None` for all.
-    pub(crate) sample: Option<Sample>,
+    pub(super) sample: Option<Sample>,
     /// The descriptions that the program makes its tests of, where it takes long to read them all.
-    pub(crate) data: Option<Data>,
+    pub(super) data: Option<Data>,
     /// Whether HIP is all that the programs need, so that they run on this project's HIP as well.
-    pub(crate) only_hip: bool,
+    pub(super) only_hip: bool,
     /// Whether the programs use rocBLAS, so that they run on this project's as well.
-    pub(crate) blas: bool,
+    pub(super) blas: bool,
     /// It uses RCCL, and runs on this project's too.
-    pub(crate) rccl: bool,
+    pub(super) rccl: bool,
     /// Tests that do not run, and why.
-    pub(crate) left_out: &'static [(&'static str, &'static str)],
+    pub(super) left_out: &'static [(&'static str, &'static str)],
 }
 
 /// A choice of the tests.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sample {
+pub(super) struct Sample {
     /// How many of each group.
-    pub(crate) most: usize,
+    pub(super) most: usize,
     /// What makes a group.
-    pub(crate) groups: Groups,
+    pub(super) groups: Groups,
 }
 
 /// How tests are grouped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Groups {
+pub(super) enum Groups {
     /// By what GoogleTest calls a test suite, without the numbers of types and instances.
     Suite,
     /// By the names of suite and test, without the numbers of types, instances and parameters.
@@ -76,7 +77,7 @@ pub(crate) enum Groups {
 
 impl Groups {
     /// The group of a test.
-    pub(crate) fn of(self, name: &str) -> String {
+    pub(super) fn of(self, name: &str) -> String {
         let (suite, test) = name.split_once('.').unwrap_or((name, ""));
         match self {
             Groups::Suite => kind(suite),
@@ -100,13 +101,13 @@ fn without_number(name: &str) -> &str {
 
 impl Suite {
     /// The time that a test has.
-    pub(crate) fn limit(&self) -> Duration {
+    pub(super) fn limit(&self) -> Duration {
         Duration::from_secs(self.seconds)
     }
 }
 
 /// What most of them have in common.
-pub(crate) const PLAIN: Suite = Suite {
+pub(super) const PLAIN: Suite = Suite {
     name: "",
     programs: "test_",
     arguments: &[],
@@ -126,7 +127,7 @@ pub(crate) const PLAIN: Suite = Suite {
 };
 
 /// All of them.
-pub(crate) static SUITES: &[Suite] = &[
+pub(super) static SUITES: &[Suite] = &[
     Suite { name: "hipcub", seconds: 300, sample: Some(Sample { most: 1, groups: Groups::Test }), ..PLAIN },
     Suite {
         name: "hipfft",
@@ -273,17 +274,17 @@ pub(crate) static SUITES: &[Suite] = &[
 
 /// A failure that is known.
 #[derive(Debug)]
-pub(crate) struct Expected {
+pub(super) struct Expected {
     /// The suite.
-    pub(crate) suite: &'static str,
+    pub(super) suite: &'static str,
     /// The tests, with `*` for anything.
-    pub(crate) tests: &'static str,
+    pub(super) tests: &'static str,
     /// The target, or `*`.
-    pub(crate) target: &'static str,
+    pub(super) target: &'static str,
     /// Which of this project's libraries it needs: none for whoever's the libraries are.
-    pub(crate) own: Own,
+    pub(super) own: Own,
     /// Why.
-    pub(crate) reason: &'static str,
+    pub(super) reason: &'static str,
 }
 
 /// One of rocBLAS's tests on this project's rocBLAS.
@@ -292,7 +293,7 @@ const fn of_our_blas(tests: &'static str, reason: &'static str) -> Expected {
 }
 
 /// All of them.
-pub(crate) static EXPECTED: &[Expected] = &[
+pub(super) static EXPECTED: &[Expected] = &[
     Expected {
         suite: "hsa",
         tests: "*.DISABLED_Aql_Barrier_Bit_*",

@@ -1,7 +1,7 @@
 //! The crate of `docs/own-crate.md`, built and run where a stranger has it: outside of this workspace.
 //!
 //! An engine takes minutes to compile, whatever the profile. The steps of every test run therefore make debug builds beside what the tests
-//! have built ([`beside_the_tests`], [`without_virtual`]); [`whole`] leaves nothing out.
+//! have built ([`beside_the_tests`], [`without_virtual`]). `cargo xtask test template` leaves nothing out.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,7 +11,9 @@ use std::process::{Command, Output, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use tempfile::TempDir;
 
-use crate::{test, tools};
+use super::steps::{Outcome, Step};
+use crate::test_devices::for_test_devices;
+use crate::tools;
 
 /// Its name, that of its folder below `examples`.
 const NAME: &str = "own-crate";
@@ -49,13 +51,17 @@ impl Profile {
     }
 }
 
+pub(super) fn steps<'a>() -> Vec<Step<'a>> {
+    vec![Step::new("own crate in every way", || whole().map(|()| Outcome::Passed))]
+}
+
 /// The debug build with the virtual GPU, with the engine that the tests have been built with, and its run.
-pub(crate) fn beside_the_tests() -> Result<()> {
+pub(super) fn beside_the_tests() -> Result<()> {
     let copy = Copy::beside_the_tests()?;
     let mut build = cargo(copy.folder.path(), &copy.target);
     // Of the whole workspace, with a test, as in the other steps: else dependencies have other features.
     build.args(["build", "--workspace", "--test", "device"]);
-    test::for_test_devices(&mut build);
+    for_test_devices(&mut build);
     for (program, _) in PROGRAMS {
         build.args(["--bin", program]);
     }
@@ -65,7 +71,7 @@ pub(crate) fn beside_the_tests() -> Result<()> {
 
 /// The debug build without the virtual GPU, with its own features, and its run, which says that there is none; then also without
 /// launchers.
-pub(crate) fn without_virtual() -> Result<()> {
+pub(super) fn without_virtual() -> Result<()> {
     let copy = Copy::beside_the_tests()?;
     succeed(&mut copy.build(Profile::Debug, false))?;
     copy.run_without_virtual(Profile::Debug, &PROGRAMS)?;
@@ -75,7 +81,7 @@ pub(crate) fn without_virtual() -> Result<()> {
 }
 
 /// Debug and release, with and without default features, as people build it: the engine twice.
-pub(crate) fn whole() -> Result<()> {
+fn whole() -> Result<()> {
     let copy = Copy::alone()?;
     for profile in [Profile::Debug, Profile::Release] {
         succeed(&mut copy.build(profile, false))?;

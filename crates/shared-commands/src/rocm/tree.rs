@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -16,7 +15,6 @@ use setup::debian::{self, io_error};
 use setup::progress;
 use setup::table::bytes;
 
-use super::headers::choose;
 use super::{Release, Suite};
 
 /// Stays packed: documentation, and rocBLAS's kernels for targets that the virtual GPU does not execute (up to 2 GB a
@@ -36,31 +34,31 @@ pub(super) const LEFT_OUT: [&str; 12] = [
     "*/rocblas/*gfx12[!0]*",
 ];
 /// Where the libraries are.
-pub(crate) const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
+pub const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 /// The loader, among them.
-pub(crate) const LOADER: &str = "ld-linux-x86-64.so.2";
+pub const LOADER: &str = "ld-linux-x86-64.so.2";
 const MANIFEST: &str = "manifest.json";
 /// Experimental holds little more than what is tried there; the rest is in the suite below it.
 const BELOW_EXPERIMENTAL: &str = "sid";
 
 /// What one tree is made of.
 #[derive(Debug, Clone)]
-pub(crate) struct Packages {
+pub struct Packages {
     /// The release that they belong to.
-    pub(super) release: &'static Release,
+    pub release: &'static Release,
     /// What messages call them.
-    pub(super) title: String,
+    pub title: String,
     /// The tree's folder, among the sysroots.
-    pub(super) place: String,
+    pub place: String,
     /// Bytes that they take when unpacked, as measured and rounded up.
-    pub(super) size: u64,
+    pub size: u64,
     /// The packages that are asked for, as they were tested; apt adds what they depend on. Those of the experimental
     /// suite name every ROCm package, because apt takes nothing from there that is not asked for.
-    pub(super) packages: &'static [Tested],
+    pub packages: &'static [Tested],
     /// Packages that are fetched without what they depend on, because no suite has all of it.
-    pub(super) alone: &'static [Tested],
+    pub alone: &'static [Tested],
     /// Names and versions of packages that another tree has, and this one does not repeat.
-    pub(super) had: Vec<(String, String)>,
+    pub had: Vec<(String, String)>,
 }
 
 impl Packages {
@@ -73,6 +71,12 @@ impl Packages {
         let manifest = Manifest::read(&folder.join(&self.place))?;
         let expected = Manifest::new(self, Vec::new());
         (manifest.wanted == expected.wanted && manifest.left_out == expected.left_out).then_some(manifest)
+    }
+
+    /// The tree in `folder`, if it is there and of what this version of the project asks for: one line for each of the packages asked for
+    /// that is not the one that was tested.
+    pub fn complete(&self, folder: &Path) -> Option<Vec<String>> {
+        self.manifest(folder).map(|manifest| self.differences(&manifest))
     }
 
     /// One line for each of the packages asked for that is not the one that was tested.
@@ -122,7 +126,10 @@ impl Manifest {
 }
 
 /// What `complete` finds in `folder`, after fetching the packages into it if there was nothing.
-pub(super) fn make<T>(
+///
+/// # Errors
+/// The packages cannot be had.
+pub fn make<T>(
     packages: &Packages,
     folder: &Path,
     complete: impl Fn() -> Option<T>,
@@ -138,32 +145,6 @@ pub(super) fn make<T>(
     }
     fetch(packages, &mirrors, &store)?;
     Ok(complete())
-}
-
-/// A path as a word of a shell script.
-pub(super) fn quoted(path: &Path) -> String {
-    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
-}
-
-/// The last line of a script that runs a program of a tree under a name: by the tree's own loader, on the tree's own libraries.
-pub(super) fn run_by_own_loader(tree: &Path, program: &Path, name: &str) -> String {
-    let libraries = tree.join(LIBRARIES);
-    format!(
-        "exec {} --inhibit-cache --library-path {} --argv0 {name} {} \"$@\"\n",
-        quoted(&libraries.join(LOADER)),
-        quoted(&libraries),
-        quoted(program)
-    )
-}
-
-/// Writes a script that can be run, in a folder that is made for it; one that is there and the same is left alone, as it may be running.
-pub(super) fn write_script(path: &Path, text: &str) -> io::Result<()> {
-    if fs::read(path).is_ok_and(|there| there == text.as_bytes()) {
-        return Ok(());
-    }
-    fs::create_dir_all(path.parent().unwrap_or(path))?;
-    fs::write(path, text)?;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
 }
 
 fn fetch(packages: &Packages, mirrors: &Mirrors, store: &Store) -> Result<(), debian::Error> {
@@ -245,12 +226,57 @@ fn resolve(packages: &Packages, suites: &[&str], apt: &PrivateApt) -> Result<Vec
     Ok(with_suites(closure, &candidates))
 }
 
+/// For each package the version that was tested, or else the best one that the suites have.
+///
+/// # Errors
+/// They do not have one of the packages.
+pub fn choose(
+    packages: &[Tested],
+    suites: &[&str],
+    offered: &[Candidate],
+) -> Result<Vec<Candidate>, debian::Error> {
+    let mut chosen = Vec::new();
+    let mut missing = Vec::new();
+    for (name, version, _) in packages {
+        let here = || offered.iter().filter(|c| c.name == *name && suites.contains(&c.suite.as_str()));
+        match here().find(|candidate| candidate.version == *version).or_else(|| here().next()) {
+            Some(candidate) => chosen.push(candidate.clone()),
+            None => missing.push((*name).to_owned()),
+        }
+    }
+    match missing.is_empty() {
+        true => Ok(chosen),
+        false => Err(debian::Error::NotFound {
+            packages: missing,
+            suites: suites.iter().map(|suite| (*suite).to_owned()).collect(),
+        }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use setup::debian::index::parse_madison;
     use setup::debian::sources::{debian_mirrors, parse_list};
 
     use super::*;
     use crate::rocm::fixtures::release;
+
+    #[test]
+    fn the_tested_version_is_chosen_over_newer_ones_and_suites() {
+        let offered = parse_madison(
+            "libamdhip64-dev | 7.2.4-1~exp2 | http://m.example experimental/main amd64 Packages\n\
+             libamdhip64-dev | 6.4.3-6 | http://m.example sid/main amd64 Packages\n\
+             libamdhip64-dev | 6.4.3-5 | http://m.example sid/main amd64 Packages\n\
+             libhsa-runtime-dev | 7.0.1-1 | http://m.example sid/main amd64 Packages\n\
+             librocblas-dev | 6.4.4-4 | http://m.example sid/main amd64 Packages\n",
+        );
+        let chosen = choose(release("6.4").headers, &["sid"], &offered).expect("all are there");
+        let versions: Vec<&str> = chosen.iter().map(|candidate| candidate.version.as_str()).collect();
+        assert_eq!(versions, ["6.4.3-5", "7.0.1-1", "6.4.4-4"]);
+        let error =
+            choose(release("6.4").headers, &["sid"], &offered[..3]).expect_err("two are missing").to_string();
+        assert_eq!(error, "not found in sid: libhsa-runtime-dev, librocblas-dev");
+    }
 
     #[test]
     fn experimental_stands_on_sid() {

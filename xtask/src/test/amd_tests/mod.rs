@@ -1,4 +1,4 @@
-//! `cargo xtask test --suites`: AMD's own test programs over virtual GPUs.
+//! `cargo xtask test amd-tests`: AMD's own test programs over virtual GPUs.
 
 mod data;
 mod gtest;
@@ -14,15 +14,16 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use shared_commands::libraries::Own;
+use shared_commands::rocm::program::Place;
+use shared_commands::rocm::run::variables;
 
 use self::gtest::Outcome;
 use self::page::{Failure, Summary};
 use self::run::Ran;
 use self::table::{EXPECTED, SUITES, Suite, TARGETS};
-use crate::dropin::Own;
-use crate::rocm::program::Place;
-use crate::rocm::{additions, sysroot};
-use crate::{dropin, rocm_run, tools};
+use crate::rocm::{self, additions, sysroot};
+use crate::{dropin, tools};
 
 /// The release whose suites these are.
 const RELEASE: &str = "7.2";
@@ -32,22 +33,24 @@ const PAGE: &str = "docs/vgpu/suites.md";
 const PARALLEL: usize = 2;
 
 /// What is to run.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Options {
-    /// The suites; all without one.
-    pub(crate) names: Vec<String>,
-    /// The targets; both of the table without one.
-    pub(crate) targets: Vec<String>,
-    /// Run them on these of this project's libraries, those that can.
-    pub(crate) own: Own,
-    /// Run only tests that these patterns stand for, and leave the page as it is.
-    pub(crate) filter: Option<String>,
-    /// Folder of the sysroots.
-    pub(crate) folder: Option<PathBuf>,
+#[derive(Debug, clap::Args)]
+pub(super) struct Options {
+    /// Suites, such as hsa, rccl or rocblas, separated by commas or spaces, or all
+    #[arg(value_name = "NAME", value_delimiter = ',', required = true)]
+    names: Vec<String>,
+    /// Target to run on; may be repeated [default: gfx1100 and gfx90a]
+    #[arg(long = "target", value_name = "TARGET", value_delimiter = ',')]
+    targets: Vec<String>,
+    // Suites that do not use one of them are left out.
+    #[command(flatten)]
+    own: Own,
+    /// Run only tests with names of this form (* for anything, : between several), and leave the page as it is
+    #[arg(long, value_name = "PATTERN")]
+    filter: Option<String>,
 }
 
 /// The suites that a command line names; `all` is all of them.
-pub(crate) fn named(names: &[String]) -> Result<Vec<&'static Suite>> {
+fn named(names: &[String]) -> Result<Vec<&'static Suite>> {
     let known = || SUITES.iter().map(|suite| suite.name).collect::<Vec<_>>().join(", ");
     if let Some(name) =
         names.iter().find(|name| *name != "all" && SUITES.iter().all(|suite| suite.name != **name))
@@ -59,7 +62,7 @@ pub(crate) fn named(names: &[String]) -> Result<Vec<&'static Suite>> {
 }
 
 /// Runs the suites and writes the page. An error names what failed without being expected to, and what passed although it was.
-pub(crate) fn suites(options: &Options) -> Result<()> {
+pub(super) fn run(options: &Options) -> Result<()> {
     let suites = named(&options.names)?;
     let targets: Vec<&str> = match options.targets.is_empty() {
         true => TARGETS.to_vec(),
@@ -67,8 +70,7 @@ pub(crate) fn suites(options: &Options) -> Result<()> {
     };
     let release = sysroot::releases(&[RELEASE.to_owned()])?;
     let release = release.first().context("the table of releases has it")?;
-    let folder = options.folder.clone().unwrap_or_else(sysroot::folder);
-    let sysroot = sysroot::make(release, &folder)?;
+    let sysroot = sysroot::make(release, &sysroot::folder())?;
     // With the profile of the tests, whose engine is optimised as well: nothing is compiled for this alone.
     let first = dropin::before_amds(false, options.own)?;
     let mut surprises = Vec::new();
@@ -88,7 +90,7 @@ pub(crate) fn suites(options: &Options) -> Result<()> {
         let addition = additions::named(&[suite.name.to_owned()], RELEASE)?;
         let addition = addition.first().context("every suite is an addition")?;
         let tree = addition.make(&sysroot)?;
-        let place = Place { sysroot: sysroot.clone(), beside: vec![tree.clone()], first: first.clone() };
+        let place = rocm::place(sysroot.clone(), vec![tree.clone()], first.clone());
         for target in &targets {
             surprises.extend(one(suite, target, &place, &tree, options)?);
         }
@@ -118,7 +120,7 @@ impl Program<'_> {
         if let Some(data) = &self.data {
             command.arg("--data").arg(data);
         }
-        command.envs(rocm_run::variables(Some(&self.device), self.own));
+        command.envs(variables(Some(&self.device), self.own));
         command.envs(self.suite.variables.iter().copied()).current_dir(&self.folder);
         Ok(command)
     }

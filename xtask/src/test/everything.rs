@@ -1,0 +1,199 @@
+//! A plain `cargo xtask test`: the steps of every run.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Result, bail};
+use setup::run;
+
+use super::shared::{DEVICE_TESTS, MEASURE, Shared, execute};
+use super::steps::{Outcome, Step};
+use super::{candle, cmake, devices, template};
+use crate::bindgen::Inputs;
+use crate::test_devices::{WAVE_SIZE_DEVICES, targets_of};
+use crate::tools::{self, TARGETS};
+use crate::{PROGRAM, build_kernels, conflicts, dependencies, dropin};
+
+/// What Clippy is told.
+const LINTS: [&str; 2] = ["-D", "warnings"];
+
+/// The device tests of code that is compiled otherwise for each target. The others are tests of host code and of translations.
+const TARGET_TESTS: &str = "binary(/^device/) & (package(ferrocm-kernels) | package(ferrocm-blas-on-kernels) | \
+     package(ferrocm-rocblas) | package(cuda-trees-test))";
+
+/// The packages that the virtual GPU is made of.
+const VIRTUAL_GPU: [&str; 4] =
+    ["ferrocm-vgpu", "ferrocm-vgpu-exec", "ferrocm-vgpu-isa", "ferrocm-hip-on-hsa"];
+
+/// All steps, those on the AMD GPU of this machine if they are wanted, and a line for each of the other suites.
+pub(super) fn steps(shared: &Shared, gpu: bool) -> Vec<Step<'_>> {
+    let mut steps = vec![
+        Step::new("toolchain", || {
+            setup::install(&PROGRAM, setup::Options { yes: true, ..setup::Options::default() })?;
+            shared.fetch_ahead();
+            Ok(Outcome::Passed)
+        }),
+        Step::new("kernels", || {
+            let targets =
+                if tools::variable(TARGETS).is_some() { Vec::new() } else { targets_of(&WAVE_SIZE_DEVICES) };
+            build_kernels::build(&build_kernels::Options { targets, ..build_kernels::Options::default() })?;
+            Ok(Outcome::Passed)
+        }),
+        Step::new("headers", || fetch_headers(shared)),
+        Step::new("tools of the tests", || {
+            Ok(match shared.tools()? {
+                Ok(folder) => {
+                    println!("They are in {}", folder.display());
+                    Outcome::Passed
+                }
+                Err(missing) => Outcome::without(missing),
+            })
+        }),
+        Step::new("conflict markers", conflict_markers),
+        Step::new("format", || cargo(["fmt", "--all", "--check"])),
+        Step::new("lints", || {
+            let mut command = tools::cargo();
+            command.args(["clippy", "--workspace", "--all-targets", "--features", MEASURE, "--quiet", "--"]);
+            command.args(LINTS);
+            execute(command)
+        }),
+        Step::new("dependencies", check_dependencies),
+        Step::new("documentation", documentation),
+        Step::new("bindings", || bindings(shared)),
+        Step::new("doc tests", || cargo(["test", "--doc", "--workspace", "--quiet"])),
+        Step::new("unit, integration and compile-fail tests", || {
+            execute(shared.tests(&format!("not {DEVICE_TESTS}"), None)?)
+        }),
+        Step::new("small CMake projects", || cmake::run(shared)),
+        Step::new("hip without the virtual GPU", || without_virtual_gpu(shared)),
+        Step::new("own crate with the virtual GPU", || {
+            template::beside_the_tests().map(|()| Outcome::Passed)
+        }),
+        Step::new("own crate without the virtual GPU", || {
+            template::without_virtual().map(|()| Outcome::Passed)
+        }),
+    ];
+    let [first, second] = WAVE_SIZE_DEVICES;
+    steps.push(devices::step(shared, first));
+    steps.push(Step::new(format!("device tests of compiled code on {second}"), move || {
+        execute(shared.tests(TARGET_TESTS, Some(second))?)
+    }));
+    steps.push(Step::new("device tests on amdgpu:0", move || match gpu {
+        true if !Path::new(tools::AMD_DRIVER).exists() => {
+            bail!("no AMD GPU here: {} does not exist", tools::AMD_DRIVER)
+        }
+        true => execute(shared.tests(DEVICE_TESTS, Some("amdgpu:0"))?),
+        false => Ok(Outcome::Skipped("only with --gpu".to_owned())),
+    }));
+    steps.extend(super::suites().iter().map(|suite| {
+        Step::skipped(format!("suite {suite}"), format!("only with `cargo xtask test {suite}`"))
+    }));
+    steps
+}
+
+fn cargo<const N: usize>(arguments: [&str; N]) -> Result<Outcome> {
+    let mut command = tools::cargo();
+    command.args(arguments);
+    execute(command)
+}
+
+fn fetch_headers(shared: &Shared) -> Result<Outcome> {
+    match shared.headers()? {
+        Ok(found) => {
+            found.tell_differences();
+            println!("The headers of all releases are in {}", found.folder.display());
+            Ok(Outcome::Passed)
+        }
+        Err(missing) => Ok(Outcome::without(missing)),
+    }
+}
+
+fn conflict_markers() -> Result<Outcome> {
+    match conflicts::find(tools::workspace()) {
+        Ok(Some(found)) if found.is_empty() => Ok(Outcome::Passed),
+        Ok(Some(found)) => bail!("conflict markers in tracked files:\n{}", found.join("\n")),
+        Ok(None) => Ok(Outcome::Skipped("not a git checkout".to_owned())),
+        Err(error) => Err(error),
+    }
+}
+
+fn bindings(shared: &Shared) -> Result<Outcome> {
+    let headers = match shared.headers()? {
+        Ok(headers) => headers,
+        Err(missing) => return Ok(Outcome::without(missing)),
+    };
+    let inputs = match Inputs::new(headers.clone()) {
+        Ok(inputs) => inputs,
+        Err(reason) => return Ok(Outcome::Lacking(reason.to_string())),
+    };
+    match execute(inputs.check_command()?) {
+        // A mirror that has moved on is no fault of the checked-in files; `cargo xtask bindgen --check` still tells.
+        Err(error) if !headers.differences.is_empty() => {
+            println!("{error}");
+            headers.tell_differences();
+            Ok(Outcome::Skipped(
+                "the headers are not those of the checked-in bindings (see above)".to_owned(),
+            ))
+        }
+        result => result,
+    }
+}
+
+/// Documents all crates. Cargo has them checked for that; it finds that done by the step with the lints if Clippy is to be asked, and
+/// told the same.
+fn documentation() -> Result<Outcome> {
+    let mut command = tools::cargo();
+    command.args(["doc", "--workspace", "--no-deps", "--features", MEASURE, "--quiet"]);
+    command.env("RUSTDOCFLAGS", "-D warnings");
+    if let Some(clippy) = clippy()? {
+        command.env("RUSTC_WORKSPACE_WRAPPER", clippy);
+        command.env("CLIPPY_ARGS", LINTS.map(|lint| format!("{lint}__CLIPPY_HACKERY__")).concat());
+    }
+    execute(command)
+}
+
+/// What `cargo clippy` runs in place of the compiler.
+fn clippy() -> Result<Option<PathBuf>> {
+    let mut rustc = Command::new(tools::variable("RUSTC").unwrap_or_else(|| "rustc".to_owned()));
+    rustc.args(["--print", "sysroot"]).current_dir(tools::workspace());
+    let driver = format!("bin/clippy-driver{}", std::env::consts::EXE_SUFFIX);
+    let path = Path::new(run::capture(&mut rustc)?.trim()).join(driver);
+    Ok(path.is_file().then_some(path))
+}
+
+fn check_dependencies() -> Result<Outcome> {
+    // A workspace of its own, which no other step looks at.
+    let mut command = tools::cargo();
+    command.args(["metadata", "--locked", "--quiet", "--format-version", "1"]);
+    command.args(["--manifest-path", "fuzz/Cargo.toml"]).stdout(Stdio::null());
+    execute(command)?;
+    // Another one. Its crates are fetched for its own tests only, so Cargo just resolves them.
+    let mut command = tools::cargo();
+    command.args(["update", "--workspace", "--locked", "--quiet", "--manifest-path", candle::PACKAGE]);
+    execute(command)?;
+    dependencies::check().map(|()| Outcome::Passed)
+}
+
+/// Builds and tests `hip` as a program for real GPUs takes it, with its small features, and sees that nothing of the virtual one comes along.
+fn without_virtual_gpu(shared: &Shared) -> Result<Outcome> {
+    let features = ["--no-default-features", "--features", "ferrocm-hip/bytemuck"];
+    let packages = [&["-p", "ferrocm-hip", "-p", "ferrocm-kernels", "-p", "ferrocm"][..], &features].concat();
+    let tree = dependencies::tree(&[&["--edges", "normal,build"], &packages[..]].concat())?;
+    let is_virtual = |line: &&str| VIRTUAL_GPU.iter().any(|package| line.split(' ').next() == Some(*package));
+    if let Some(found) = tree.lines().find(is_virtual) {
+        bail!("`hip` without its default features depends on {found}");
+    }
+    // A process for each test: what a test traces, others in its process could have decided. Nothing of `xtask` is built: with its
+    // features, most of what these packages depend on is what all other tests have.
+    let mut command = shared.nextest()?;
+    command.args(["run", "--lib", "--test", "cli", "-p", "xtask"]).args(&packages);
+    execute(command)?;
+    // The same program on this project's library has a virtual GPU, by name and with all that it tells.
+    let [library, _] = dropin::hip_and_hsa()?;
+    let mut command = shared.nextest()?;
+    command.args(["run", "--test", "device", "-p", "xtask"]).args(packages);
+    command.args(["--filterset", "package(ferrocm-hip) and test(/^(library|faults|launch|memory)::/)"]);
+    command.env("FERROCM_HIP_LIBRARY", library.join(shared_commands::libraries::HIP.soname));
+    command.env("FERROCM_DEVICE", WAVE_SIZE_DEVICES[0]);
+    execute(command)
+}

@@ -1,0 +1,24 @@
+//! `cargo xtask test overflow-checks`: the device tests with overflow checks in the virtual GPU's engine, too.
+
+use super::shared::{DEVICE_TESTS, Shared, execute};
+use super::steps::Step;
+use crate::rocm::headers;
+use crate::tools;
+
+/// The virtual device that they run on.
+const DEVICE: &str = "vgpu:gfx1100";
+/// What else is checked everywhere in the tests' profile, and not in the engine.
+const OVERFLOW_CHECKS: &str = "profile.dev.package.ferrocm-vgpu-exec.overflow-checks=true";
+/// The engine of its own has a target folder of its own, below that of the tests.
+const TARGET: &str = "overflow-checks";
+
+pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
+    let tests = || {
+        let mut command = shared.nextest()?;
+        command.args(["run", "--workspace", "--config", OVERFLOW_CHECKS, "--filterset", DEVICE_TESTS]);
+        command.arg("--target-dir").arg(tools::target_folder().join(TARGET));
+        command.env("FERROCM_DEVICE", DEVICE).env_remove(headers::FOLDER_VARIABLE);
+        execute(command)
+    };
+    vec![Step::new(format!("device tests with overflow checks on {DEVICE}"), tests)]
+}

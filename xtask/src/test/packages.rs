@@ -1,0 +1,20 @@
+//! `cargo xtask test packages`: the program that makes packages, which is a workspace of its own.
+
+use test_skip::Lack;
+
+use super::shared::{Shared, execute};
+use super::skips;
+use super::steps::Step;
+use crate::package;
+
+pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
+    let names = ["format of xtask/package", "lints of xtask/package", "tests of xtask/package"];
+    let steps = names.into_iter().zip(package::tests()).map(|(name, mut command)| {
+        Step::new(name, move || {
+            shared.skips.collect(&mut command);
+            skips::require(&mut command, &[Lack::Tool, Lack::Judge]);
+            execute(command)
+        })
+    });
+    steps.collect()
+}

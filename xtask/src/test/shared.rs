@@ -1,0 +1,152 @@
+//! What steps share: what one of them fetches and others use, and how tests are run.
+
+use std::cell::{Cell, OnceCell};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::{self, JoinHandle};
+
+use anyhow::{Context, Result, anyhow};
+use setup::debian::Reach;
+use setup::{run, toolchain};
+use test_skip::Lack;
+
+use super::skips::{self, Skips};
+use super::steps::{Missing, Outcome};
+use crate::rocm::headers::{self, Headers};
+use crate::rocm::test_tools;
+use crate::test_devices::for_test_devices;
+use crate::tools::{self, NEXTEST};
+
+/// Integration tests in files named so need a device; nextest runs them once per device.
+pub(super) const DEVICE_TESTS: &str = "binary(/^device/)";
+/// The device tests of the kernels.
+pub(super) const KERNEL_DEVICE_TESTS: &str = "package(ferrocm-kernels) & binary(/^device/)";
+/// What people who install the program may leave out, with whose absence the step without the virtual GPU tests it.
+pub(super) const MEASURE: &str = "ferrocm/measure";
+/// Turns on checks of the virtual GPU, and all of them.
+pub(super) const CHECK_VARIABLE: &str = "FERROCM_VGPU_CHECK";
+pub(super) const ALL_CHECKS: &str = "all";
+
+/// What another thread fetches.
+type Fetched<T, E> = Cell<Option<JoinHandle<Result<T, E>>>>;
+
+/// What one step finds and others use.
+pub(super) struct Shared {
+    cache: PathBuf,
+    /// What tests say that they skip.
+    pub(super) skips: Skips,
+    /// Fetches the headers while the kernels are compiled. Whole folders are published, so that it may be left at any time.
+    fetched_headers: Fetched<Headers, headers::Error>,
+    headers: OnceCell<Result<Headers, Missing>>,
+    /// The same for the programs that tests are judged by.
+    fetched_tools: Fetched<PathBuf, test_tools::Error>,
+    tools: OnceCell<Result<PathBuf, Missing>>,
+}
+
+impl Shared {
+    /// Nothing yet.
+    pub(super) fn new(skips: Skips) -> Result<Self> {
+        Ok(Self {
+            cache: toolchain::cache_folder()?,
+            skips,
+            fetched_headers: Cell::new(None),
+            headers: OnceCell::new(),
+            fetched_tools: Cell::new(None),
+            tools: OnceCell::new(),
+        })
+    }
+
+    /// Has other threads fetch headers and tools.
+    pub(super) fn fetch_ahead(&self) {
+        self.fetched_headers.set(Some(thread::spawn(headers::headers)));
+        self.fetched_tools.set(Some(thread::spawn(test_tools::folder)));
+    }
+
+    /// The headers of all releases.
+    pub(super) fn headers(&self) -> Result<Result<&Headers, &Missing>> {
+        fetched(&self.headers, &self.fetched_headers, headers::headers, headers::Error::reach)
+    }
+
+    /// The folder of the headers of all releases.
+    pub(super) fn headers_folder(&self) -> Result<&Path> {
+        let found = self.headers()?.map(|found| found.folder.as_path());
+        found.map_err(|missing| anyhow!(missing.reason.clone()))
+    }
+
+    /// The folder of the programs that tests are judged by.
+    pub(super) fn tools(&self) -> Result<Result<&PathBuf, &Missing>> {
+        fetched(&self.tools, &self.fetched_tools, test_tools::folder, test_tools::Error::reach)
+    }
+
+    /// nextest, whose tests write what they skip.
+    pub(super) fn nextest(&self) -> Result<Command> {
+        let program = NEXTEST
+            .find_or_install(&self.cache)
+            .context("cargo-nextest is needed and could not be installed")?;
+        let mut command = Command::new(program);
+        command.arg("nextest");
+        self.skips.collect(&mut command);
+        Ok(command)
+    }
+
+    /// The command that runs tests of the workspace, on a device if they need one.
+    pub(super) fn tests(&self, filter: &str, device: Option<&str>) -> Result<Command> {
+        let mut command = self.nextest()?;
+        command.args(["run", "--workspace", "--features", MEASURE, "--filterset", filter]);
+        match device {
+            Some(device) => command.env(variables::DEVICE.name, device),
+            None => command.env_remove(variables::DEVICE.name),
+        };
+        let headers = match device {
+            // Not for these: they only take what is there.
+            Some(_) => self.headers.get().and_then(|found| found.as_ref().ok()),
+            None => self.headers()?.ok(),
+        };
+        match headers {
+            Some(headers) => command.env(headers::FOLDER_VARIABLE, &headers.folder),
+            None => command.env_remove(headers::FOLDER_VARIABLE),
+        };
+        // Device tests need none of them.
+        if device.is_none()
+            && let Ok(tools) = self.tools()?
+        {
+            test_tools::offer(&mut command, tools);
+            if headers.is_some() {
+                skips::require(&mut command, &[Lack::Tool]);
+            }
+        }
+        Ok(command)
+    }
+}
+
+/// What another thread fetches, or this one if none was told to; or why the machine does not have it.
+fn fetched<'a, T, E: std::error::Error + Send + Sync + 'static>(
+    kept: &'a OnceCell<Result<T, Missing>>,
+    fetching: &Fetched<T, E>,
+    fetch: fn() -> Result<T, E>,
+    reach: fn(&E) -> Option<Reach>,
+) -> Result<Result<&'a T, &'a Missing>> {
+    if kept.get().is_none() {
+        let found = match fetching.take() {
+            Some(fetching) => fetching.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            None => fetch(),
+        };
+        let found = match found {
+            Ok(found) => Ok(found),
+            Err(error) => match reach(&error) {
+                Some(reach) => Err(Missing { reach, reason: error.to_string() }),
+                None => return Err(error.into()),
+            },
+        };
+        kept.get_or_init(|| found);
+    }
+    Ok(kept.get().context("it has been fetched")?.as_ref())
+}
+
+/// Runs a command in the workspace, away from the terminal's input and from a device chosen for something else.
+pub(super) fn execute(mut command: Command) -> Result<Outcome> {
+    for_test_devices(&mut command);
+    command.current_dir(tools::workspace()).stdin(Stdio::null());
+    run::run(&mut command)?;
+    Ok(Outcome::Passed)
+}

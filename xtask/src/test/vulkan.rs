@@ -1,0 +1,31 @@
+//! `cargo xtask test vulkan`: memory that Vulkan and HIP share, on Mesa's Vulkan on the CPU.
+
+use super::shared::{MEASURE, Shared, execute};
+use super::steps::{Outcome, Step};
+use crate::rocm::{lavapipe, sysroot};
+use crate::test_devices::WAVE_SIZE_DEVICES;
+
+/// The test program, which is the only one of that name.
+pub(super) const PROGRAM: &str = "vulkan";
+
+/// Fetches lavapipe, and runs the tests of memory that it shares with virtual GPUs, with waves of 32 and of 64 lanes.
+pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
+    let mut steps = Vec::new();
+    for version in &lavapipe::VERSIONS {
+        steps.push(Step::new(format!("lavapipe of Mesa {}", version.mesa), || {
+            println!("{}", version.fetch(&sysroot::folder())?.display());
+            Ok(Outcome::Passed)
+        }));
+        steps.extend(WAVE_SIZE_DEVICES.map(|device| {
+            Step::new(format!("{device} and Vulkan of Mesa {}", version.mesa), move || {
+                // Of the whole workspace, as in the other steps.
+                let mut command = shared.nextest()?;
+                command.args(["run", "--workspace", "--features", MEASURE, "--test", PROGRAM]);
+                command.args(["--no-fail-fast"]).env("FERROCM_DEVICE", device);
+                version.apply(&mut command, &sysroot::folder())?;
+                execute(command)
+            })
+        }));
+    }
+    steps
+}
