@@ -90,7 +90,7 @@ fn published_packages_lead_to_their_repository_and_documentation() {
 
 #[test]
 fn the_page_about_publishing_lists_every_package() {
-    let page = std::fs::read_to_string(tools::workspace().join("docs/publishing.md")).unwrap();
+    let page = std::fs::read_to_string(tools::workspace().join("docs/contribute/publishing.md")).unwrap();
     let listed: BTreeSet<_> = page
         .lines()
         .filter_map(|line| line.strip_prefix('|')?.rsplit('`').nth(1))
@@ -106,7 +106,8 @@ fn the_pages_of_the_documentation_are_in_the_package() {
     let mut command = tools::cargo();
     command.args(["package", "-p", "ferrocm-hip", "--list", "--allow-dirty", "--offline"]);
     let files = run::capture(command.current_dir(tools::workspace())).expect("the package's files");
-    for page in ["README.md", "docs/guide.md", "docs/devices.md", "docs/faults.md"] {
+    let pages = ["guide", "devices", "faults"].map(|page| format!("docs/{page}.md"));
+    for page in std::iter::once("README.md").chain(pages.iter().map(String::as_str)) {
         assert!(files.lines().any(|file| file == page), "{page} is not in {files}");
     }
     let address = published().into_iter().find_map(|package| package.repository).expect("an address");
