@@ -299,6 +299,69 @@ fn pages_in_the_documentation_of_hip_link_by_names_that_it_defines() {
     assert!(checked > 10, "{checked}");
 }
 
+/// The tags by which `CONTRIBUTING.md` leads to the places of an addition.
+#[test]
+fn tags_of_additions_are_in_the_sources_and_in_contributing() {
+    let tags = |text: &str| -> BTreeSet<String> {
+        text.split(|character: char| !character.is_ascii_uppercase() && character != '-')
+            .filter(|word| word.starts_with("NEW-") && word.len() > 4)
+            .map(str::to_owned)
+            .collect()
+    };
+    let files = files();
+    let told = tags(&files[Path::new("CONTRIBUTING.md")]);
+    let is_source = |path: &Path| {
+        path.extension().is_some_and(|ending| ending != "md") && path != Path::new("xtask/src/book.rs")
+    };
+    let found: BTreeSet<_> =
+        files.iter().filter(|(path, _)| is_source(path)).flat_map(|(_, text)| tags(text)).collect();
+    assert_eq!(told, found);
+    assert!(told.len() > 5, "{told:?}");
+}
+
+/// Paths of this workspace in code spans: `crates/hip/src/uri.rs`. Those with a pattern or a placeholder (`NAME`) are none, nor are files in
+/// the first folder: `kernels/vectors.cu` may be a reader's.
+fn paths(page: &str) -> Vec<Link> {
+    const FOLDERS: [&str; 7] = ["benches/", "ci/", "crates/", "examples/", "fuzz/", "kernels/", "xtask/"];
+    let is_name = |part: &str| {
+        !part.is_empty()
+            && part.chars().all(|character| character.is_ascii_alphanumeric() || "_-.".contains(character))
+            && (part.chars().any(|character| !character.is_ascii_uppercase()))
+    };
+    let is_path = |code: &str| {
+        FOLDERS.iter().any(|folder| code.starts_with(folder))
+            && code.trim_end_matches('/').split('/').all(is_name)
+            && (code.matches('/').count() > 1 || !code.contains('.'))
+    };
+    let mut paths = Vec::new();
+    for (line, text) in text_lines(page) {
+        let codes = text.split('`').skip(1).step_by(2).filter(|code| is_path(code));
+        paths.extend(codes.map(|code| Link { line, target: code.to_owned() }));
+    }
+    paths
+}
+
+#[test]
+fn paths_that_pages_name_are_there() {
+    let files = files();
+    let mut problems = Vec::new();
+    let mut checked = 0;
+    for (path, text) in &files {
+        let is_page = path.extension().is_some_and(|ending| ending == "md") && path.starts_with("docs");
+        if !is_page && path != Path::new("CONTRIBUTING.md") && path != Path::new("README.md") {
+            continue;
+        }
+        for Link { line, target } in paths(text) {
+            checked += 1;
+            if !tools::workspace().join(&target).exists() {
+                problems.push(format!("{}:{line}: there is no {target}", path.display()));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "paths that are not there:\n{}", problems.join("\n"));
+    assert!(checked > 100, "only {checked} paths were found");
+}
+
 #[test]
 fn links_of_code_are_none() {
     let page = "[a](b.md#c) `[x](y)` [`t`](d.md)\n```\n[x](y)\n```\n[e]: f.md\n";

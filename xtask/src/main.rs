@@ -92,7 +92,7 @@ enum Task {
     Rocm(rocm_run::Options),
     /// Compiles, links and so makes run host programs with HIP in them, with the HIP library of this checkout, as `ferrocm hipcc` does
     ///
-    /// Library and program are built first, as the tests have them. docs/internals/hip-on-hsa.md shows how to use it.
+    /// Library and program are built first, as the tests have them. docs/use/hip-programs.md shows how to use it.
     Hipcc(hipcc::Options),
     /// Says where the HIP of this checkout is and how to use it, as `ferrocm hipconfig` does
     Hipconfig(hipcc::Options),

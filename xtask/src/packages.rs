@@ -21,6 +21,7 @@ struct Package {
     repository: Option<String>,
     documentation: Option<String>,
     readme: Option<String>,
+    manifest_path: PathBuf,
     /// Empty for a package that is not published.
     publish: Option<Vec<String>>,
     targets: Vec<Target>,
@@ -89,8 +90,21 @@ fn published_packages_lead_to_their_repository_and_documentation() {
 }
 
 #[test]
-fn the_page_about_publishing_lists_every_package() {
-    let page = std::fs::read_to_string(tools::workspace().join("docs/contribute/publishing.md")).unwrap();
+fn every_published_package_has_a_short_readme_of_its_own() {
+    for Package { name, readme, manifest_path, .. } in published() {
+        assert_eq!(readme.as_deref(), Some("README.md"), "{name}: of its own folder");
+        let file = manifest_path.with_file_name("README.md");
+        let text =
+            std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        assert!(text.starts_with(&format!("# {name}\n")), "{name}: its README begins with its name");
+        assert!(text.lines().count() <= 16, "{name}: pages about it belong to docs");
+        assert!(text.contains("/docs/"), "{name}: its README leads to a page about it");
+    }
+}
+
+#[test]
+fn the_page_about_packaging_lists_every_package() {
+    let page = std::fs::read_to_string(tools::workspace().join("docs/contribute/packaging.md")).unwrap();
     let listed: BTreeSet<_> = page
         .lines()
         .filter_map(|line| line.strip_prefix('|')?.rsplit('`').nth(1))

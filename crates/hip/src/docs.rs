@@ -14,7 +14,7 @@
 /// [page-coverage]: https://github.com/ferrocm/ferrocm/blob/main/docs/generated/coverage.md
 /// [page-devices]: crate::docs::devices
 /// [page-faults]: crate::docs::faults
-/// [page-cuda]: https://github.com/ferrocm/ferrocm/blob/main/docs/internals/hip.md#cuda-sources
+/// [page-cuda]: https://github.com/ferrocm/ferrocm/blob/main/docs/use/cuda-sources.md
 /// [page-hip]: https://github.com/ferrocm/ferrocm/blob/main/docs/internals/hip.md
 /// [page-own-crate]: https://github.com/ferrocm/ferrocm/blob/main/docs/use/own-crate.md
 /// [page-vulkan]: https://github.com/ferrocm/ferrocm/blob/main/docs/use/vulkan.md
@@ -25,7 +25,7 @@ pub mod guide {}
 /// [page-checks]: crate::docs::faults#checks-that-are-off-unless-asked-for
 /// [page-counters]: https://github.com/ferrocm/ferrocm/blob/main/docs/use/profiling.md#counters
 /// [page-hip-on-hsa]: https://github.com/ferrocm/ferrocm/blob/main/docs/internals/hip-on-hsa.md
-/// [page-names]: https://github.com/ferrocm/ferrocm/blob/main/docs/internals/hip-on-hsa.md#programs-that-use-hip
+/// [page-names]: https://github.com/ferrocm/ferrocm/blob/main/docs/use/hip-programs.md#programs-that-use-hip
 /// [page-profile]: https://github.com/ferrocm/ferrocm/blob/main/docs/use/own-crate.md#the-profile
 #[doc = ""]
 #[doc = include_str!("../docs/devices.md")]

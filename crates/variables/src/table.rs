@@ -36,7 +36,7 @@ variables! {
         Path("a file that does not exist yet, or one of this process");
         else "no timeline is written";
     HIP_DEVICE = "FERROCM_HIP_DEVICE", Program:
-        "what the drop-in `libamdhip64` runs on ([hip-on-hsa](../internals/hip-on-hsa.md#as-libamdhip64so7))";
+        "what the drop-in `libamdhip64` runs on ([hip-programs](../use/hip-programs.md#as-libamdhip64so7))";
         Text("auto, amdgpu, amdgpu:0 or a URI of virtual GPUs, such as vgpu:gfx90a?count=2");
         else "`FERROCM_DEVICE`";
     ALLOCATOR = "FERROCM_ALLOCATOR", Program:
@@ -180,7 +180,7 @@ variables! {
         Path("a folder");
         else "`/etc/apt`";
     SIGNING_KEY = "FERROCM_SIGNING_KEY", Tool:
-        "the key that [packages](../use/packages.md#signatures) are signed with";
+        "the key that [packages](../contribute/packaging.md#signatures) are signed with";
         Text("an armoured private key");
         else "packages are not signed";
     SIGNING_PASSWORD = "FERROCM_SIGNING_PASSWORD", Tool:
@@ -189,7 +189,7 @@ variables! {
         else "the key has none";
     ROCM_HEADERS = "FERROCM_ROCM_HEADERS", Tool:
         "the headers of ROCm's releases";
-        Path("a folder of <release>/usr/include");
+        Path("a folder of RELEASE/usr/include");
         else "`cargo xtask test` fetches them";
     ROCM_RUN = "FERROCM_ROCM_RUN", Tool:
         "how programs that a program starts run on AMD's libraries; set by `cargo xtask rocm-run`";
