@@ -119,7 +119,7 @@ impl Copy {
     fn beside_the_tests() -> Result<Self> {
         let folder = TempDir::new().context("a folder for the workspace")?;
         let (workspace, from) = (folder.path(), tools::workspace());
-        for name in ["benches", "crates", "kernels", "xtask"] {
+        for name in ["benches", "crates", "examples", "kernels", "xtask"] {
             symlink(from.join(name), workspace.join(name)).with_context(|| format!("link {name}"))?;
         }
         let manifest = read(&from.join("Cargo.toml"))?;
