@@ -89,6 +89,19 @@ fn published_packages_lead_to_their_repository_and_documentation() {
     }
 }
 
+/// They are built as strangers build them.
+#[test]
+fn crates_in_folders_of_examples_are_not_part_of_the_workspace() {
+    let members: Vec<_> = packages().into_iter().map(|package| package.manifest_path).collect();
+    for folder in ["own-crate", "candle", "candle-kernels"] {
+        let manifest = tools::workspace().join("examples").join(folder).join("Cargo.toml");
+        let mut command = tools::cargo();
+        command.args(["metadata", "--no-deps", "--offline", "--format-version", "1", "--manifest-path"]);
+        run::capture(command.arg(&manifest)).expect("a workspace of its own");
+        assert!(!members.contains(&manifest), "{}", manifest.display());
+    }
+}
+
 #[test]
 fn every_published_package_has_a_short_readme_of_its_own() {
     for Package { name, readme, manifest_path, .. } in published() {
