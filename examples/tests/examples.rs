@@ -119,9 +119,11 @@ fn every_numbered_file_is_an_example_and_says_how_to_run_it() {
         .collect();
     files.sort();
     assert_eq!(files, EXAMPLES.map(|(name, ..)| name));
+    let index = std::fs::read_to_string(folder.join("README.md")).expect("the index");
     for (number, name) in (1..).zip(&files) {
         assert!(name.starts_with(&format!("{number:02}-")), "{name}");
         let text = std::fs::read_to_string(folder.join(name).with_extension("rs")).expect("an example");
         assert!(text.contains(&format!("//! `cargo run --bin {name}`")), "{name}");
+        assert!(index.contains(&format!("| [{name}]({name}.rs) |")), "examples/README.md lacks {name}");
     }
 }
