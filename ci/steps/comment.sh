@@ -35,7 +35,7 @@ main() {
         return
     fi
     [[ -n $FLEET_CHANGE ]] || fail "the number of the pull request is not known (FLEET_CHANGE)"
-    [[ -n $FLEET_TOKEN ]] || fail "there is no token to comment with (FLEET_TOKEN); docs/fleet.md says which rights it needs"
+    [[ -n $FLEET_TOKEN ]] || fail "there is no token to comment with (FLEET_TOKEN); docs/use/fleet.md says which rights it needs"
     if write; then
         echo "The comment is on pull request $FLEET_CHANGE."
     else

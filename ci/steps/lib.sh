@@ -18,7 +18,7 @@ fail() {
 }
 
 for name in FLEET_HOME FLEET_REPO FLEET_COMPONENT FLEET_OUT FLEET_SYSTEM; do
-    [[ -n ${!name:-} ]] || fail "$name is not set; docs/fleet.md says what steps read, and \`cargo xtask ci run\` sets it"
+    [[ -n ${!name:-} ]] || fail "$name is not set; docs/use/fleet.md says what steps read, and \`cargo xtask ci run\` sets it"
 done
 : "${FLEET_IN:=$FLEET_OUT/none}" "${FLEET_CACHE:=}" "${FLEET_ROW:=}" "${FLEET_TARGET:=}" "${FLEET_DEVICE:=}"
 : "${FLEET_BUILD_ROW:=}" "${FLEET_SHARD:=1/1}" "${FLEET_GPUS:=0}" "${FLEET_REF:=}" "${FLEET_URL:=}" "${FLEET_API:=}"

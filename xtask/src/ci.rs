@@ -37,7 +37,7 @@ pub(crate) enum Task {
     Check(check::Options),
     /// Makes what machines of a pool and containers of its jobs are set up from, out of ci/images/images.toml
     ///
-    /// Writes the user data of cloud-init and the Dockerfiles anew. docs/fleet-images.md says more.
+    /// Writes the user data of cloud-init and the Dockerfiles anew. docs/use/fleet-machines.md says more.
     Images(images::Options),
     /// For steps: a component's settings as variables of bash
     Variables(OfComponent),

@@ -32,7 +32,7 @@ const FEATURES: &[&str] = &[
     "nvrtc",
     "runtime",
 ];
-const PAGE: &str = "docs/cudarc.md";
+const PAGE: &str = "docs/generated/cudarc.md";
 const TEST: &str = "crates/cudarc-on-hip/tests/paths.rs";
 
 /// What is to be compared with, and whether files are written.

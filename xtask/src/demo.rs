@@ -49,7 +49,7 @@ pub(crate) fn demo(options: &Options) -> Result<()> {
     run::run(&mut build(target))?;
     run::run(&mut command(options))?;
     println!(
-        "Next: docs/own-crate.md is a crate with a kernel of your own; docs/guide.md shows what hip can do."
+        "Next: docs/use/own-crate.md is a crate with a kernel of your own; docs/use/guide.md shows what hip can do."
     );
     Ok(())
 }

@@ -2,6 +2,8 @@
 
 mod bench;
 mod bindgen;
+#[cfg(test)]
+mod book;
 mod build_kernels;
 mod ci;
 mod conflicts;
@@ -39,7 +41,7 @@ pub(crate) const PROGRAM: Program = Program {
     name: "cargo xtask",
     also_needs: &[
         "to regenerate the bindings only: libclang, and the headers of all ROCm releases in FERROCM_ROCM_HEADERS\n    \
-         (docs/setup.md says how they lie there)",
+         (docs/use/setup.md says how they lie there)",
     ],
 };
 
@@ -57,7 +59,7 @@ enum Task {
     ///
     /// Looks for an installed ROCm, then for clang 22 or later in PATH. Where there is neither, the packages are taken
     /// from Debian's suites and unpacked into the cache folder (FERROCM_CACHE, else ferrocm in the user's cache): no
-    /// root is needed, and the system's packages and apt configuration stay as they are. docs/setup.md says more.
+    /// root is needed, and the system's packages and apt configuration stay as they are. docs/use/setup.md says more.
     Setup(setup::Options),
     /// Shows every tool and library: where it is, its version, what to do about what is missing
     Doctor,
@@ -67,7 +69,7 @@ enum Task {
     Demo(demo::Options),
     /// Runs everything that has to hold: format, lints, documentation, unit, compile-fail and device tests; or a suite of its own
     ///
-    /// The device tests run on virtual GPUs with waves of 32 and of 64 lanes; docs/testing.md lists the steps.
+    /// The device tests run on virtual GPUs with waves of 32 and of 64 lanes; docs/contribute/testing.md lists the steps.
     Test(test::Arguments),
     /// Builds libamdhip64.so.7, HIP for C++ programs over AMD's HSA runtime or virtual GPUs, librocblas.so.5, rocBLAS on this project's
     /// kernels, librccl.so.1, RCCL between GPUs of one host, libhiprtc.so.7, the run-time compiler, and libhsa-runtime64.so.1, virtual GPUs for AMD's own HIP
@@ -79,40 +81,40 @@ enum Task {
     /// Runs a program on AMD's own ROCm libraries, over virtual GPUs: `cargo xtask rocm --with rocminfo -- rocminfo`
     ///
     /// The libraries of the release and all that they need are fetched from Debian into the target folder, once; this machine's own
-    /// have no say. The virtual GPU takes the place of AMD's HSA runtime. The exit code is the program's. docs/vgpu/amd-hip.md says
+    /// have no say. The virtual GPU takes the place of AMD's HSA runtime. The exit code is the program's. docs/use/amd-hip.md says
     /// more.
     Rocm(rocm_run::Arguments),
     /// Compiles, links and so makes run host programs with HIP in them, with the HIP library of this checkout, as `ferrocm hipcc` does
     ///
-    /// Library and program are built first, as the tests have them. docs/hip-on-hsa.md shows how to use it.
+    /// Library and program are built first, as the tests have them. docs/use/hip-programs.md shows how to use it.
     Hipcc(hipcc::Options),
     /// Says where the HIP of this checkout is and how to use it, as `ferrocm hipconfig` does
     Hipconfig(hipcc::Options),
     /// Translates CUDA sources to HIP, line by line, or reports what does not translate
     ///
-    /// A single source is written to the standard output; --in-place, --output, --diff, --check and --examine do otherwise. docs/hipify.md
-    /// says more.
+    /// A single source is written to the standard output; --in-place, --output, --diff, --check and --examine do otherwise.
+    /// docs/use/hipify.md says more.
     Hipify(Box<hipify::HipifyArguments>),
     /// Puts this project's crates in the place of those through which a Rust program reaches CUDA: candle and the like then run on AMD
     /// GPUs, with no source edited
     ///
     /// Writes a line for each of cudarc, cudaforge and bindgen_cuda that the program depends on into its [patch.crates-io].
-    /// docs/engines.md says more.
+    /// docs/use/engines.md says more.
     Patch(shared_commands::patch::Options),
     /// Makes packages: for the registry, for Debian, for pip, archives and images for containers, with checksums, signatures and a bill of
     /// materials; or installs them as people do and runs what is in them
     ///
-    /// docs/packages.md says what is in each.
+    /// docs/use/packages.md says what is in each.
     Package(package::Options),
     /// Checks whether everything is ready for a release, and writes its notes
     Release(package::ReleaseOptions),
     /// Generates the checked-in bindings of the -sys crates from the ROCm headers
     Bindgen(BindgenArguments),
-    /// Compares crates/cudarc-on-hip with cudarc and writes docs/cudarc.md: which of its items are there
+    /// Compares crates/cudarc-on-hip with cudarc and writes docs/generated/cudarc.md: which of its items are there
     Cudarc(cudarc::Options),
     /// Pipelines for many repositories with GPU code, written from ci/fleet.toml, and run on this machine
     ///
-    /// docs/fleet.md says more.
+    /// docs/use/fleet.md says more.
     #[command(subcommand)]
     Ci(ci::Task),
     /// Measures something and prints the figures

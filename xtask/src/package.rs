@@ -13,6 +13,7 @@ use setup::run;
 use crate::{dropin, tools};
 
 /// A kind of package, as `xtask-package` calls it.
+// NEW-PACKAGE: a variant, and its place in `EACH`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kind {
     /// All of them

@@ -21,6 +21,7 @@ struct Package {
     repository: Option<String>,
     documentation: Option<String>,
     readme: Option<String>,
+    manifest_path: PathBuf,
     /// Empty for a package that is not published.
     publish: Option<Vec<String>>,
     targets: Vec<Target>,
@@ -88,9 +89,35 @@ fn published_packages_lead_to_their_repository_and_documentation() {
     }
 }
 
+/// They are built as strangers build them.
 #[test]
-fn the_page_about_publishing_lists_every_package() {
-    let page = std::fs::read_to_string(tools::workspace().join("docs/publishing.md")).unwrap();
+fn crates_in_folders_of_examples_are_not_part_of_the_workspace() {
+    let members: Vec<_> = packages().into_iter().map(|package| package.manifest_path).collect();
+    for folder in ["own-crate", "candle", "candle-kernels"] {
+        let manifest = tools::workspace().join("examples").join(folder).join("Cargo.toml");
+        let mut command = tools::cargo();
+        command.args(["metadata", "--no-deps", "--offline", "--format-version", "1", "--manifest-path"]);
+        run::capture(command.arg(&manifest)).expect("a workspace of its own");
+        assert!(!members.contains(&manifest), "{}", manifest.display());
+    }
+}
+
+#[test]
+fn every_published_package_has_a_short_readme_of_its_own() {
+    for Package { name, readme, manifest_path, .. } in published() {
+        assert_eq!(readme.as_deref(), Some("README.md"), "{name}: of its own folder");
+        let file = manifest_path.with_file_name("README.md");
+        let text =
+            std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        assert!(text.starts_with(&format!("# {name}\n")), "{name}: its README begins with its name");
+        assert!(text.lines().count() <= 16, "{name}: pages about it belong to docs");
+        assert!(text.contains("/docs/"), "{name}: its README leads to a page about it");
+    }
+}
+
+#[test]
+fn the_page_about_packaging_lists_every_package() {
+    let page = std::fs::read_to_string(tools::workspace().join("docs/contribute/packaging.md")).unwrap();
     let listed: BTreeSet<_> = page
         .lines()
         .filter_map(|line| line.strip_prefix('|')?.rsplit('`').nth(1))
@@ -106,7 +133,8 @@ fn the_pages_of_the_documentation_are_in_the_package() {
     let mut command = tools::cargo();
     command.args(["package", "-p", "ferrocm-hip", "--list", "--allow-dirty", "--offline"]);
     let files = run::capture(command.current_dir(tools::workspace())).expect("the package's files");
-    for page in ["README.md", "docs/guide.md", "docs/devices.md", "docs/faults.md"] {
+    let pages = ["guide", "devices", "faults"].map(|page| format!("docs/{page}.md"));
+    for page in std::iter::once("README.md").chain(pages.iter().map(String::as_str)) {
         assert!(files.lines().any(|file| file == page), "{page} is not in {files}");
     }
     let address = published().into_iter().find_map(|package| package.repository).expect("an address");

@@ -56,7 +56,7 @@ enum Suite {
     Rocm(rocm::Options),
     /// The test that decodes all kernels in Debian's rocBLAS of ROCm releases, which are fetched into the target folder
     RocblasKernels(rocblas_kernels::Options),
-    /// AMD's own test programs over virtual GPUs; they are fetched into the target folder, and docs/vgpu/suites.md is written
+    /// AMD's own test programs over virtual GPUs; they are fetched into the target folder, and docs/generated/suites.md is written
     AmdTests(amd_tests::Options),
     /// pyopencl's own tests on AMD's OpenCL over virtual GPUs
     ///
@@ -72,7 +72,7 @@ enum Suite {
     Related(Only),
     /// The device tests on one virtual GPU, whose engine is compiled with overflow checks for it
     OverflowChecks(Only),
-    /// This project's kernels one by one, on virtual GPUs of five targets, and docs/kernels-checked.md is written
+    /// This project's kernels one by one, on virtual GPUs of five targets, and docs/generated/kernels-checked.md is written
     ///
     /// Those of candle's names run candle's tests, against its CPU backend, and all their own tests, with all checks. Cargo fetches candle's
     /// crates, and the engine is compiled once more.
@@ -158,7 +158,7 @@ mod tests {
     use crate::{Cli, tools};
 
     /// The page that tells of all this.
-    const PAGE: &str = "docs/testing.md";
+    const PAGE: &str = "docs/contribute/testing.md";
 
     /// What a command line gives, or the first line of what it says.
     fn parse(line: &str) -> Result<Cli, String> {

@@ -1,7 +1,7 @@
 //! How long a build script takes that compiles CUDA sources: with nothing in the cache, with everything, and after edits, beside a plain
 //! loop of the same compiler over the same sources and targets.
 //!
-//! `cargo xtask bench build` runs it; docs/benchmarks.md has figures.
+//! `cargo xtask bench build` runs it; docs/contribute/benchmarks.md has figures.
 
 mod arguments;
 mod plain;

@@ -1,7 +1,7 @@
 //! What the safe API costs over raw calls of the same library, or one library over another: launches, copies, allocations,
 //! events, graphs.
 //!
-//! `cargo xtask bench hip` and `cargo xtask bench hip-on-hsa` run it; docs/benchmarks.md says what the figures mean.
+//! `cargo xtask bench hip` and `cargo xtask bench hip-on-hsa` run it; docs/contribute/benchmarks.md says what the figures mean.
 
 mod cases;
 mod measure;

@@ -1,6 +1,6 @@
 //! How long the translation of a line takes, here and with hipify-perl on the same file.
 //!
-//! `cargo xtask bench hipify` runs it; docs/hipify.md has figures.
+//! `cargo xtask bench hipify` runs it; docs/use/hipify.md has figures.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};

@@ -1,6 +1,6 @@
 //! What the kernels execute and move, per target, beside what their operations have to.
 //!
-//! `cargo xtask bench kernels` runs it; docs/benchmarks.md says what the figures mean.
+//! `cargo xtask bench kernels` runs it; docs/contribute/benchmarks.md says what the figures mean.
 
 mod cases;
 mod load;

@@ -1,4 +1,4 @@
-//! `docs/kernels-bench.md`.
+//! `docs/generated/kernels-bench.md`.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ const BUSY: f64 = 0.05;
 pub(crate) fn write(targets: &[&str], measured: &[Measured], repeat: u16, others: Option<f64>) -> String {
     let mut page = String::from(
         "# What the kernels execute and move\n\n\
-         `cargo xtask bench kernels --page docs/kernels-bench.md` writes this page; [benchmarks.md](benchmarks.md#kernels) says what the columns\n\
+         `cargo xtask bench kernels --page docs/generated/kernels-bench.md` writes this page; [benchmarks.md](../contribute/benchmarks.md#kernels) says what the columns\n\
          mean. Counts do not depend on the machine that they are made on.\n\n",
     );
     let _ =

@@ -1,6 +1,6 @@
 //! What a call through a function table costs, against a linked call and against a symbol look-up per call.
 //!
-//! `cargo xtask bench sys` runs it; docs/loading.md has figures.
+//! `cargo xtask bench sys` runs it; docs/use/loading.md has figures.
 
 #[cfg(linked)]
 mod load;

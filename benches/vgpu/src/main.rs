@@ -1,6 +1,6 @@
 //! How fast the virtual GPU is: seven kernels, per target and number of threads, against PoCL where that is installed.
 //!
-//! `cargo xtask bench vgpu` runs it; docs/benchmarks.md has figures.
+//! `cargo xtask bench vgpu` runs it; docs/contribute/benchmarks.md has figures.
 
 mod arguments;
 mod contender;

@@ -30,7 +30,7 @@ Examples:
   ferrocm bench run --model llama --size full --layers 32 --output mi300x.json
                                                        a whole model's prefill and decode, as JSON for `ferrocm bench compare`
 
-Every result is checked against f64 on the CPU; docs/bench-run.md says what is measured, what bytes and operations are counted, and how.
+Every result is checked against f64 on the CPU; docs/use/bench-run.md says what is measured, what bytes and operations are counted, and how.
 
 Exit status: 0 if everything was measured or there is no GPU, 1 if a result was wrong or something failed, 2 for a malformed command line
 or device URI.";

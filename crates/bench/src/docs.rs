@@ -1,4 +1,4 @@
-//! `docs/bench-compare.md` lists what the tables of this crate have. `FERROCM_BLESS=1` writes its lists anew.
+//! `docs/use/bench-compare.md` lists what the tables of this crate have. `FERROCM_BLESS=1` writes its lists anew.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -81,7 +81,7 @@ fn all_figures() -> String {
 
 #[test]
 fn the_page_lists_what_the_tables_have() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/bench-compare.md");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/use/bench-compare.md");
     let mut page = std::fs::read_to_string(&file).expect("the page");
     let bless = std::env::var_os("FERROCM_BLESS").is_some();
     for (name, text) in

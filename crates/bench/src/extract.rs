@@ -55,9 +55,11 @@ use crate::Record;
 pub use input::newest_log;
 pub use row::Ignored;
 
+use formats::SPECS;
 use scan::Scanner;
 
 /// The program that wrote a log.
+// NEW-LOG-FORMAT: a variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
@@ -81,29 +83,26 @@ pub enum Format {
     Plain,
 }
 
-/// Each format with its name.
-const FORMATS: [(Format, &str); 9] = [
-    (Format::Primus, "primus"),
-    (Format::Megatron, "megatron"),
-    (Format::Nemo, "nemo"),
-    (Format::Torchtitan, "torchtitan"),
-    (Format::MaxText, "maxtext"),
-    (Format::DeepSpeed, "deepspeed"),
-    (Format::HuggingFace, "hugging-face"),
-    (Format::LlmC, "llm.c"),
-    (Format::Plain, "plain"),
-];
-
 impl Format {
     /// All formats, in the order in which they are told.
     pub fn all() -> impl Iterator<Item = Format> {
-        FORMATS.iter().map(|(format, _)| *format)
+        std::iter::once(Format::Primus).chain(SPECS.iter().map(|spec| spec.format))
     }
 
     /// The name: `primus`, `hugging-face`, `llm.c`.
     #[must_use]
     pub fn name(self) -> &'static str {
-        FORMATS.iter().find(|(format, _)| *format == self).map_or("", |(_, name)| name)
+        // Its lines are another's, so it has no row there.
+        if self == Format::Primus {
+            return "primus";
+        }
+        SPECS.iter().find(|spec| spec.format == self).map_or("", |spec| spec.name)
+    }
+
+    /// The names of all formats, for people: `primus, megatron, …`.
+    #[must_use]
+    pub fn names() -> String {
+        Self::all().map(Self::name).collect::<Vec<_>>().join(", ")
     }
 
     /// The name with no other characters than letters and underscores.
@@ -125,7 +124,7 @@ impl std::fmt::Display for Format {
 
 /// A name that no format has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}` is no format; there are {}", FORMATS.map(|(_, name)| name).join(", "))]
+#[error("`{name}` is no format; there are {}", Format::names())]
 pub struct UnknownFormat {
     name: String,
 }
@@ -134,8 +133,9 @@ impl FromStr for Format {
     type Err = UnknownFormat;
 
     fn from_str(name: &str) -> Result<Format, UnknownFormat> {
-        let found = FORMATS.iter().find(|(_, of)| *of == name);
-        found.map(|(format, _)| *format).ok_or_else(|| UnknownFormat { name: name.to_owned() })
+        Self::all()
+            .find(|format| format.name() == name)
+            .ok_or_else(|| UnknownFormat { name: name.to_owned() })
     }
 }
 
@@ -233,10 +233,7 @@ fn no_steps(lines: u64, format: Option<Format>) -> String {
         Some(format) => format!(
             "none of {lines} lines is about a step of training in the format {format}; without one, it is found out"
         ),
-        None => format!(
-            "none of {lines} lines is about a step of training; known are {}",
-            FORMATS.map(|(_, name)| name).join(", ")
-        ),
+        None => format!("none of {lines} lines is about a step of training; known are {}", Format::names()),
     }
 }
 

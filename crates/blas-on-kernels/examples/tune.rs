@@ -1,6 +1,6 @@
 //! Measures which kernel computes products of matrices best, by their sizes, and writes the rows of `tuning.txt`.
 //!
-//! `cargo xtask tune` runs it; docs/blas-on-kernels.md says how it decides.
+//! `cargo xtask tune` runs it; docs/internals/blas-on-kernels.md says how it decides.
 
 use std::error::Error;
 use std::ffi::c_void;

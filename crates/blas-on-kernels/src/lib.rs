@@ -2,7 +2,7 @@
 //!
 //! [`table`] takes a HIP implementation, AMD's own or the one over the virtual GPU, and gives BLAS on top of it, on machines where nobody has
 //! installed rocBLAS. [`functions`] lists what is there; every other function of the table returns `rocblas_status_not_implemented`, and
-//! `Table::has` tells the two apart. `docs/blas-on-kernels.md` says which those are, and why.
+//! `Table::has` tells the two apart. `docs/internals/blas-on-kernels.md` says which those are, and why.
 //!
 //! ```no_run
 //! let hip = hip_sys::Table::load()?;

@@ -1,4 +1,4 @@
-//! `docs/blas-on-kernels.md` lists every function of the table, either as one that is there or with a reason why not.
+//! `docs/internals/blas-on-kernels.md` lists every function of the table, either as one that is there or with a reason why not.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rocblas_sys::Table;
 
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/blas-on-kernels.md");
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/internals/blas-on-kernels.md");
 const FAMILIES: &str = include_str!("../functions.txt");
 const BEGIN: &str = "<!-- generated: functions -->\n";
 const END: &str = "<!-- end -->";

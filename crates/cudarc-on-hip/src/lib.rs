@@ -18,7 +18,7 @@
 //! | `nccl` | RCCL |
 //!
 //! # What is promised
-//! - **Paths and signatures** are those of cudarc 0.19.10; `docs/cudarc.md` lists each public item and whether it is here.
+//! - **Paths and signatures** are those of cudarc 0.19.10; `docs/generated/cudarc.md` lists each public item and whether it is here.
 //! - **What is not here** fails to compile, or is an error by its name, such as `CUDA_ERROR_NOT_SUPPORTED`.
 //! - **Nothing panics** that does not in cudarc, and safe functions are sound as there.
 //!

@@ -1,4 +1,4 @@
-//! Uses each path of cudarc that docs/cudarc.md says is here.
+//! Uses each path of cudarc that docs/generated/cudarc.md says is here.
 //!
 //! Written by `cargo xtask cudarc`.
 #![allow(unused_imports, reason = "they are there, which is all")]

@@ -197,12 +197,12 @@ mod tests {
         std::os::unix::fs::symlink("/etc/passwd", root.join("link")).expect("a link");
         assert!(items(&root).expect_err("a link").to_string().contains("neither a file nor a folder"));
         fs::remove_file(root.join("link")).expect("a link");
-        fs::create_dir(root.join("docs")).expect("a folder");
-        fs::write(root.join("docs/text.md"), "text").expect("a file");
-        std::os::unix::fs::symlink("../docs/text.md", root.join("docs/again.md")).expect("a link");
+        fs::create_dir(root.join("pages")).expect("a folder");
+        fs::write(root.join("pages/text.md"), "text").expect("a file");
+        std::os::unix::fs::symlink("../pages/text.md", root.join("pages/again.md")).expect("a link");
         let names: Vec<_> = items(&root).expect("files").into_iter().map(|item| item.name).collect();
-        assert_eq!(names, ["docs/again.md", "docs/text.md"]);
-        for to in ["docs/none.md", "docs", "/etc/passwd"] {
+        assert_eq!(names, ["pages/again.md", "pages/text.md"]);
+        for to in ["pages/none.md", "pages", "/etc/passwd"] {
             let _ = fs::remove_file(root.join("link"));
             std::os::unix::fs::symlink(to, root.join("link")).expect("a link");
             assert!(items(&root).is_err(), "{to}");

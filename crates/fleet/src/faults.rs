@@ -19,7 +19,7 @@ pub struct Fault {
     pub text: String,
 }
 
-/// The lines that a report consists of, behind the one with its kernel. `docs/vgpu/faults.md` shows one.
+/// The lines that a report consists of, behind the one with its kernel. `docs/use/faults.md` shows one.
 const PARTS: [&str; 5] = ["source ", "inlined at ", "pc ", "instruction ", "workgroup "];
 
 /// All reports in a text, each once.

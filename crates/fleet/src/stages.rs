@@ -104,6 +104,7 @@ const CONTAINER: Step = Step { name: "container", title: "Container of a failed 
 const SUMMARY: Step = Step { name: "summary", title: "Summary of the job", when: When::Always };
 
 /// All stages, in order.
+// NEW-STAGE: a row.
 pub const ALL: &[Stage] = &[
     Stage {
         name: "preamble",

@@ -18,7 +18,7 @@
 //! // SAFETY: both buffers have n elements, and are borrowed until the launch has been made.
 //! unsafe { launch_saxpy(n, 2.0, from, to, stream.as_raw()) };
 //! ```
-//! `docs/own-crate.md` shows the whole of such a crate.
+//! `docs/use/own-crate.md` shows the whole of such a crate.
 //!
 //! # Which table
 //! 1. That of [`set_table`], if it has been called.

@@ -21,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::uri::{DeviceUri, Selection};
 
 /// Who stands behind a device.
+// NEW-BACKEND: a variant, its place in `ALL`, its scheme, and a function that opens it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Backend {
     /// AMD's HIP library, opened at run time.

@@ -11,27 +11,29 @@
 // The first definition of a reference counts, so those here go before those at the end of each page, which are for readers of the
 // repository.
 
-/// [page-coverage]: https://github.com/ferrocm/ferrocm/blob/main/docs/coverage.md
+/// [page-coverage]: https://github.com/ferrocm/ferrocm/blob/main/docs/generated/coverage.md
 /// [page-devices]: crate::docs::devices
 /// [page-faults]: crate::docs::faults
-/// [page-cuda]: https://github.com/ferrocm/ferrocm/blob/main/docs/hip.md#cuda-sources
-/// [page-hip]: https://github.com/ferrocm/ferrocm/blob/main/docs/hip.md
-/// [page-own-crate]: https://github.com/ferrocm/ferrocm/blob/main/docs/own-crate.md
-/// [page-vulkan]: https://github.com/ferrocm/ferrocm/blob/main/docs/vulkan.md
+/// [page-cuda]: https://github.com/ferrocm/ferrocm/blob/main/docs/use/cuda-sources.md
+/// [page-hip]: https://github.com/ferrocm/ferrocm/blob/main/docs/internals/hip.md
+/// [page-own-crate]: https://github.com/ferrocm/ferrocm/blob/main/docs/use/own-crate.md
+/// [page-vulkan]: https://github.com/ferrocm/ferrocm/blob/main/docs/use/vulkan.md
 #[doc = ""]
 #[doc = include_str!("../docs/guide.md")]
 pub mod guide {}
 
 /// [page-checks]: crate::docs::faults#checks-that-are-off-unless-asked-for
-/// [page-counters]: https://github.com/ferrocm/ferrocm/blob/main/docs/vgpu/profiling.md#counters
-/// [page-hip-on-hsa]: https://github.com/ferrocm/ferrocm/blob/main/docs/hip-on-hsa.md
+/// [page-counters]: https://github.com/ferrocm/ferrocm/blob/main/docs/use/profiling.md#counters
+/// [page-hip-on-hsa]: https://github.com/ferrocm/ferrocm/blob/main/docs/internals/hip-on-hsa.md
+/// [page-names]: https://github.com/ferrocm/ferrocm/blob/main/docs/use/hip-programs.md#programs-that-use-hip
+/// [page-profile]: https://github.com/ferrocm/ferrocm/blob/main/docs/use/own-crate.md#the-profile
 #[doc = ""]
 #[doc = include_str!("../docs/devices.md")]
 pub mod devices {}
 
-/// [page-dispatches]: https://github.com/ferrocm/ferrocm/blob/main/docs/vgpu/machine.md#dispatches
-/// [page-memory]: https://github.com/ferrocm/ferrocm/blob/main/docs/vgpu/machine.md#memory
-/// [page-unsupported]: https://github.com/ferrocm/ferrocm/blob/main/docs/vgpu/machine.md#never-supported
+/// [page-dispatches]: https://github.com/ferrocm/ferrocm/blob/main/docs/internals/machine.md#dispatches
+/// [page-memory]: https://github.com/ferrocm/ferrocm/blob/main/docs/internals/machine.md#memory
+/// [page-unsupported]: https://github.com/ferrocm/ferrocm/blob/main/docs/internals/machine.md#never-supported
 #[doc = ""]
 #[doc = include_str!("../docs/faults.md")]
 pub mod faults {}

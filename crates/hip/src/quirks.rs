@@ -178,7 +178,7 @@ pub static QUIRKS: &[Quirk] = &[
         effect: Effect::Corruption,
         what: "all nodes without a predecessor but the first do not wait for what the stream was given before; this crate waits for the \
                stream before it launches a graph with several of them",
-        report: "https://github.com/ferrocm/ferrocm/blob/main/docs/vgpu/amd-hip.md#graphs-with-several-roots",
+        report: "https://github.com/ferrocm/ferrocm/blob/main/docs/use/amd-hip.md#graphs-with-several-roots",
     },
     Quirk {
         functions: &["hipGraphKernelNodeSetAttribute"],

@@ -29,6 +29,7 @@ pub use crate::error::UriError;
 pub const DEVICE_VARIABLE: &str = variables::DEVICE.name;
 
 /// A parsed device URI.
+// NEW-BACKEND: a variant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DeviceUri {
     /// `auto`: AMD, else NVIDIA, else virtual.

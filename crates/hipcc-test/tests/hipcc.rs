@@ -223,7 +223,7 @@ fn commands(page: &str, word: &str) -> Vec<String> {
 
 #[test]
 fn the_commands_of_the_documentation_work_as_printed() {
-    let page = include_str!("../../../docs/hip-on-hsa.md");
+    let page = include_str!("../../../docs/use/hip-programs.md");
     let all = commands(page, "saxpy.hip -o saxpy");
     assert!(all.len() >= 2 && all.iter().any(|line| line.contains("./saxpy")), "{all:?}");
     let folder = tempfile::tempdir().expect("folder");

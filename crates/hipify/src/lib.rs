@@ -11,7 +11,7 @@
 //! assert!(translation.findings.is_empty());
 //! ```
 //!
-//! What it does not do: parse C++, follow includes, expand macros, or know types. `docs/hipify.md` says what follows from that, and what
+//! What it does not do: parse C++, follow includes, expand macros, or know types. `docs/use/hipify.md` says what follows from that, and what
 //! differs from hipify-perl.
 #![forbid(unsafe_code)]
 

@@ -29,7 +29,7 @@
 //! static GEMM: hip::LazyModule = hip::LazyModule::new(&modules::GEMM); // from kernels/gemm.cu
 //! let gemm = GEMM.function(&device, "gemm_f32")?;
 //! ```
-//! `docs/own-crate.md` shows the whole of such a crate.
+//! `docs/use/own-crate.md` shows the whole of such a crate.
 //!
 //! # In a tool
 //! ```no_run

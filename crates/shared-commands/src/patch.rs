@@ -204,7 +204,7 @@ fn patched(options: &Options, root: &Path, stand_ins: &Path) -> Result<Vec<Strin
         bail!("{}", not_used.join("\n"));
     }
     lines.push(
-        "FERROCM_DEVICE says which GPU the program runs on, FERROCM_TARGETS for which its kernels are compiled: docs/engines.md"
+        "FERROCM_DEVICE says which GPU the program runs on, FERROCM_TARGETS for which its kernels are compiled: docs/use/engines.md"
             .to_owned(),
     );
     Ok(lines)

@@ -1,4 +1,4 @@
-//! The table. `docs/variables.md` is written from it: `FERROCM_BLESS=1` in a run of this crate's tests does that.
+//! The table. `docs/generated/variables.md` is written from it: `FERROCM_BLESS=1` in a run of this crate's tests does that.
 
 use std::time::Duration;
 
@@ -32,11 +32,11 @@ variables! {
         Text("a device URI, such as auto, amdgpu:0 or vgpu:gfx90a?count=2");
         else "`auto`: an AMD GPU, else an NVIDIA one, else a virtual one";
     TRACE = "FERROCM_TRACE", Program:
-        "where the [timeline](vgpu/profiling.md#timeline) of the process goes, as JSON for Perfetto; `%p` stands for the process id";
+        "where the [timeline](../use/profiling.md#timeline) of the process goes, as JSON for Perfetto; `%p` stands for the process id";
         Path("a file that does not exist yet, or one of this process");
         else "no timeline is written";
     HIP_DEVICE = "FERROCM_HIP_DEVICE", Program:
-        "what the drop-in `libamdhip64` runs on ([hip-on-hsa](hip-on-hsa.md#as-libamdhip64so7))";
+        "what the drop-in `libamdhip64` runs on ([hip-programs](../use/hip-programs.md#as-libamdhip64so7))";
         Text("auto, amdgpu, amdgpu:0 or a URI of virtual GPUs, such as vgpu:gfx90a?count=2");
         else "`FERROCM_DEVICE`";
     ALLOCATOR = "FERROCM_ALLOCATOR", Program:
@@ -52,7 +52,7 @@ variables! {
         Word(&["off", "error", "warn", "info", "debug", "trace"]);
         else "`error`";
     HIP_LIBRARY = "FERROCM_HIP_LIBRARY", Program:
-        "the one `libamdhip64` to use ([loading](loading.md))";
+        "the one `libamdhip64` to use ([loading](../use/loading.md))";
         Path("a file");
         else "it is looked for";
     HIPRTC_LIBRARY = "FERROCM_HIPRTC_LIBRARY", Program:
@@ -84,11 +84,11 @@ variables! {
         Path("a file");
         else "it is looked for";
     RCCL_ADDRESS = "FERROCM_RCCL_ADDRESS", Program:
-        "where rank 0 gives the id to the others ([rccl](rccl.md))";
+        "where rank 0 gives the id to the others ([rccl](../use/rccl.md))";
         Text("a host and a port, such as node1:29500");
         else "what the launcher says";
     RCCL_SECRET = "FERROCM_RCCL_SECRET", Program:
-        "what only the processes of a job know, for the ranks to find each other ([rccl](rccl.md#strangers-on-the-network))";
+        "what only the processes of a job know, for the ranks to find each other ([rccl](../use/rccl.md#strangers-on-the-network))";
         Text("a text that nobody can guess");
         else "what the launcher gives the job's processes";
     RCCL_TIMEOUT = "FERROCM_RCCL_TIMEOUT", Program:
@@ -96,7 +96,7 @@ variables! {
         TIME;
         else "60 s";
     RTC_TIMEOUT = "FERROCM_RTC_TIMEOUT", Program:
-        "how long a compiler may run that compiles at run time ([hip](hip.md#limits))";
+        "how long a compiler may run that compiles at run time ([hip](../internals/hip.md#limits))";
         Limit(&TIME);
         else "300 s";
     RTC_MEMORY = "FERROCM_RTC_MEMORY", Program:
@@ -108,7 +108,7 @@ variables! {
         Text("a URI of virtual GPUs, such as vgpu:gfx90a?count=2");
         else "those of `FERROCM_DEVICE`, else one of the default target";
     VGPU_CHECK = "FERROCM_VGPU_CHECK", VirtualGpu:
-        "the [checks](vgpu/faults.md) that all dispatches run with";
+        "the [checks](../use/faults.md) that all dispatches run with";
         Text("names of checks, separated by commas, or all or none");
         else "none";
     VGPU_TIMEOUT = "FERROCM_VGPU_TIMEOUT", VirtualGpu:
@@ -124,11 +124,11 @@ variables! {
         Word(&["baseline", "avx2", "avx512"]);
         else "the best that the CPU has";
     VGPU_COUNTERS = "FERROCM_VGPU_COUNTERS", VirtualGpu:
-        "has dispatches write their [counters](vgpu/profiling.md#counters)";
+        "has dispatches write their [counters](../use/profiling.md#counters)";
         Text("table or json, with a file after a colon if wanted, such as json:FILE");
         else "they are not counted";
     VGPU_TRACE = "FERROCM_VGPU_TRACE", VirtualGpu:
-        "has chosen waves write their [instructions](vgpu/profiling.md#traces)";
+        "has chosen waves write their [instructions](../use/profiling.md#traces)";
         Text("settings, separated by commas, such as kernel=gemm*,wave=1,file=FILE");
         else "no instructions are written";
     VGPU_SLOW = "FERROCM_VGPU_SLOW", VirtualGpu:
@@ -142,7 +142,7 @@ variables! {
     CLANG = "FERROCM_CLANG", Build:
         "the device compiler";
         Path("a clang");
-        else "it is looked for ([setup](setup.md))";
+        else "it is looked for ([setup](../use/setup.md))";
     HIP_PATH = "FERROCM_HIP_PATH", Build:
         "where HIP's headers are";
         Path("a folder with include/hip");
@@ -154,7 +154,7 @@ variables! {
     TARGETS = "FERROCM_TARGETS", Build:
         "for which AMD GPUs kernels are compiled";
         Text("target ids, separated by commas, such as gfx1100,gfx90a");
-        else "the default targets of [own-crate](own-crate.md)";
+        else "the default targets of [own-crate](../use/own-crate.md)";
     TARGETS_FOR = "FERROCM_TARGETS_FOR", Build:
         "the same for single sources";
         Text("patterns of sources with targets or none, separated by blanks, such as mmq_*=none");
@@ -180,7 +180,7 @@ variables! {
         Path("a folder");
         else "`/etc/apt`";
     SIGNING_KEY = "FERROCM_SIGNING_KEY", Tool:
-        "the key that [packages](packages.md#signatures) are signed with";
+        "the key that [packages](../contribute/packaging.md#signatures) are signed with";
         Text("an armoured private key");
         else "packages are not signed";
     SIGNING_PASSWORD = "FERROCM_SIGNING_PASSWORD", Tool:
@@ -189,7 +189,7 @@ variables! {
         else "the key has none";
     ROCM_HEADERS = "FERROCM_ROCM_HEADERS", Tool:
         "the headers of ROCm's releases";
-        Path("a folder of <release>/usr/include");
+        Path("a folder of RELEASE/usr/include");
         else "`cargo xtask test` fetches them";
     ROCM_RUN = "FERROCM_ROCM_RUN", Tool:
         "how programs that a program starts run on AMD's libraries; set by `cargo xtask rocm-run`";

@@ -29,7 +29,7 @@ fn table(reader: Reader) -> String {
 
 #[test]
 fn the_page_has_what_the_table_has() {
-    let file = root().join("docs/variables.md");
+    let file = root().join("docs/generated/variables.md");
     let Ok(mut page) = std::fs::read_to_string(&file) else { return };
     let bless = variables::BLESS.text().unwrap().is_some();
     for (name, reader) in [

@@ -50,7 +50,7 @@ pub(crate) enum Calls {
 pub(crate) struct Library {
     /// Name for people.
     pub(crate) what: &'static str,
-    /// File name of its report in docs/abi, without `.md`.
+    /// File name of its report in docs/generated/abi, without `.md`.
     pub(crate) report: &'static str,
     /// Folder of its crate.
     pub(crate) crate_folder: &'static str,

@@ -59,14 +59,14 @@ fn main() -> Result<()> {
             .with_context(|| format!("generating the bindings of {}", library.what))?;
     }
     if !arguments.check {
-        output.write("docs/coverage.md", &coverage::generate(root)?)?;
+        output.write("docs/generated/coverage.md", &coverage::generate(root)?)?;
         return Ok(());
     }
     // The report reads the tables: with others than those checked in, it would only repeat their difference.
     if output.differs() {
         return output.finish();
     }
-    output.write("docs/coverage.md", &coverage::generate(root)?)?;
+    output.write("docs/generated/coverage.md", &coverage::generate(root)?)?;
     output.finish()
 }
 
@@ -117,5 +117,5 @@ fn generate(
     }
     let tests = format!("{}/tests/layouts/{}.rs", library.crate_folder, library.report);
     output.write(&tests, &layouts::generate(&merged, headers)?)?;
-    output.write(&format!("docs/abi/{}.md", library.report), &report::generate(&merged))
+    output.write(&format!("docs/generated/abi/{}.md", library.report), &report::generate(&merged))
 }

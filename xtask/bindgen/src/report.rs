@@ -1,4 +1,4 @@
-//! Writes `docs/abi/<library>.md`: what each version declares, and what changed between them.
+//! Writes `docs/generated/abi/<library>.md`: what each version declares, and what changed between them.
 
 use std::fmt::Write as _;
 

@@ -67,6 +67,7 @@ pub(crate) fn check(out: &Path, what: &[Kind]) -> Result<()> {
 }
 
 /// The kinds that a HIP program can run on, and how it is done.
+// NEW-PACKAGE: a row, if a program can run from it.
 type Run = (Kind, &'static str, fn(&Checks, &Path) -> Seen);
 static RUNS: [Run; 4] = [
     (Kind::Tar, "tar", Checks::tar),

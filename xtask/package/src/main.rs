@@ -91,6 +91,7 @@ enum Task {
 }
 
 /// A kind of package.
+// NEW-PACKAGE: a variant, and what makes it, below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 enum Kind {
     /// For the registry

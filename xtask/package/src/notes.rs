@@ -23,15 +23,15 @@ struct Source {
 }
 
 static REPORTS: [Source; 9] = [
-    Source { title: "Coverage of AMD's libraries", path: "docs/coverage.md", shown: true },
-    Source { title: "ABI of HIP", path: "docs/abi/hip.md", shown: false },
-    Source { title: "ABI of hiprtc", path: "docs/abi/hiprtc.md", shown: false },
-    Source { title: "ABI of HSA", path: "docs/abi/hsa.md", shown: false },
-    Source { title: "ABI of RCCL", path: "docs/abi/rccl.md", shown: false },
-    Source { title: "ABI of rocBLAS", path: "docs/abi/rocblas.md", shown: false },
-    Source { title: "Kernels", path: "docs/kernels-checked.md", shown: false },
-    Source { title: "Kernels' work", path: "docs/kernels-bench.md", shown: false },
-    Source { title: "Benchmarks", path: "docs/benchmarks.md", shown: false },
+    Source { title: "Coverage of AMD's libraries", path: "docs/generated/coverage.md", shown: true },
+    Source { title: "ABI of HIP", path: "docs/generated/abi/hip.md", shown: false },
+    Source { title: "ABI of hiprtc", path: "docs/generated/abi/hiprtc.md", shown: false },
+    Source { title: "ABI of HSA", path: "docs/generated/abi/hsa.md", shown: false },
+    Source { title: "ABI of RCCL", path: "docs/generated/abi/rccl.md", shown: false },
+    Source { title: "ABI of rocBLAS", path: "docs/generated/abi/rocblas.md", shown: false },
+    Source { title: "Kernels", path: "docs/generated/kernels-checked.md", shown: false },
+    Source { title: "Kernels' work", path: "docs/generated/kernels-bench.md", shown: false },
+    Source { title: "Benchmarks", path: "docs/contribute/benchmarks.md", shown: false },
 ];
 
 /// Rows of a kind that notes list at most; the others are counted.

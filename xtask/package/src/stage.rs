@@ -132,8 +132,8 @@ fn add_documents(tree: &mut Tree, metadata: &Metadata, sbom: &[u8]) -> Result<()
     for file in LICENSE_FILES {
         tree.add(format!("{folder}/{file}"), Entry::data(read(&workspace().join(file))?))?;
     }
-    let readme = workspace().join("crates").join(NAME).join("README.md");
-    tree.add(format!("{folder}/README.md"), Entry::data(read(&readme)?))?;
+    let page = workspace().join("docs/use/ferrocm.md");
+    tree.add(format!("{folder}/README.md"), Entry::data(read(&page)?))?;
     tree.add(format!("{folder}/third-party.txt"), Entry::data(third_party::third_party(metadata)?))?;
     tree.add(format!("{folder}/{}", sbom::file_name(NAME)), Entry::data(sbom))
 }

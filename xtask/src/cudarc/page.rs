@@ -115,7 +115,7 @@ impl<'a> Compared<'a> {
 
     /// Uses of all paths that are here.
     pub(super) fn test(&self) -> String {
-        let mut test = "//! Uses each path of cudarc that docs/cudarc.md says is here.\n//!\n//! Written by `cargo xtask cudarc`.\n\
+        let mut test = "//! Uses each path of cudarc that docs/generated/cudarc.md says is here.\n//!\n//! Written by `cargo xtask cudarc`.\n\
             #![allow(unused_imports, reason = \"they are there, which is all\")]\n\n#[rustfmt::skip]\nmod paths {\n"
             .to_owned();
         for (path, item, state) in &self.items {

@@ -1,4 +1,4 @@
-//! `docs/kernels-checked.md`: which kernels have run on which virtual GPUs, and the largest difference of each.
+//! `docs/generated/kernels-checked.md`: which kernels have run on which virtual GPUs, and the largest difference of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use crate::tools;
 /// Tells tests in which folder to leave what they found.
 pub(super) const FOLDER_VARIABLE: &str = "FERROCM_KERNEL_RESULTS";
 /// The page, below the workspace.
-const PAGE: &str = "docs/kernels-checked.md";
+const PAGE: &str = "docs/generated/kernels-checked.md";
 /// candle's names, below the workspace: modules in brackets, then their kernels.
 const NAMES: &str = "crates/kernels/tests/candle-0.11.txt";
 
@@ -155,7 +155,7 @@ fn page(candle: &BTreeSet<(String, String)>, found: &Found, targets: &[&str]) ->
         "# Kernels that have run, and how far off they were\n\n\
          `cargo xtask test kernels` writes this page, and fails if a kernel is missing: all {} entry points of the modules that the crate\n\
          `kernels` embeds, {} of them with names and arguments of candle 0.11. Each has run on a virtual GPU of each target with\n\
-         [all checks](vgpu/faults.md) on (`FERROCM_VGPU_CHECK=all`), against candle's CPU backend, f64 arithmetic or a model in Rust.\n\n\
+         [all checks](../use/faults.md) on (`FERROCM_VGPU_CHECK=all`), against candle's CPU backend, f64 arithmetic or a model in Rust.\n\n\
          The figure is the largest difference of any result from the expected number: absolute, or relative to that number where it is larger\n\
          than 1. 0 is exact. Where a result is the work of several kernels, as of one that quantises and one that multiplies, it counts for each.\n\
          So do rounding to the type of the result, half a unit in the last place, and large sums of large numbers. The bounds stand in the\n\

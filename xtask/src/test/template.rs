@@ -1,4 +1,4 @@
-//! The crate of `docs/own-crate.md`, built and run where a stranger has it: outside of this workspace.
+//! The crate of `docs/use/own-crate.md`, built and run where a stranger has it: outside of this workspace.
 //!
 //! An engine takes minutes to compile, whatever the profile. The steps of every test run therefore make debug builds beside what the tests
 //! have built ([`beside_the_tests`], [`without_virtual`]). `cargo xtask test template` leaves nothing out.
@@ -22,7 +22,7 @@ const SIMPLE: [&str; 4] = ["Cargo.toml", "build.rs", "kernels/vectors.cu", "src/
 /// Further files.
 const LAUNCHERS: [&str; 2] = ["launchers/saxpy.cu", "src/bin/launchers.rs"];
 /// The page, below the workspace.
-const PAGE: &str = "docs/own-crate.md";
+const PAGE: &str = "docs/use/own-crate.md";
 /// Where it finds the crates of this workspace.
 const CRATES: &str = "path = \"../../crates/";
 /// Its programs, and what they print last.
@@ -125,7 +125,7 @@ impl Copy {
     fn beside_the_tests() -> Result<Self> {
         let folder = TempDir::new().context("a folder for the workspace")?;
         let (workspace, from) = (folder.path(), tools::workspace());
-        for name in ["benches", "crates", "kernels", "xtask"] {
+        for name in ["benches", "crates", "examples", "kernels", "xtask"] {
             symlink(from.join(name), workspace.join(name)).with_context(|| format!("link {name}"))?;
         }
         let manifest = read(&from.join("Cargo.toml"))?;

@@ -349,7 +349,7 @@ fn figures_of_the_original_runs_are_those_computed_elsewhere() {
     ] {
         close(run.figure(key), expected);
     }
-    // What the recorded mean counts and this comparison leaves out, as `docs/bench-compare.md` says.
+    // What the recorded mean counts and this comparison leaves out, as `docs/use/bench-compare.md` says.
     let slow: Vec<f64> = nvidia.steps.all[1..8].iter().map(|step| step / 3.20762).collect();
     assert!(slow.iter().all(|times| (3.0..6.0).contains(times)), "{slow:?}");
     let speedup = comparison.speedups[0].per_gpu.expect("known");

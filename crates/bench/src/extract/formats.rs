@@ -28,6 +28,8 @@ pub(super) struct Found<'a, 'l> {
 /// How one program's lines are found and read.
 pub(super) struct Spec {
     pub(super) format: Format,
+    /// What people and records call it.
+    pub(super) name: &'static str,
     /// Texts of which each line about a step has at least one.
     pub(super) needles: &'static [&'static str],
     /// Whether every value of a field is printed with as many decimals.
@@ -38,24 +40,38 @@ pub(super) struct Spec {
 
 const fn spec(
     format: Format,
+    name: &'static str,
     needles: &'static [&'static str],
     fixed_decimals: bool,
     parse: for<'l> fn(&'l [u8], &mut Found<'_, 'l>),
 ) -> Spec {
-    Spec { format, needles, fixed_decimals, parse }
+    Spec { format, name, needles, fixed_decimals, parse }
 }
 
 /// In the order in which they are tried. Primus prints Megatron-LM's lines. Texts have four bytes at least, which the search is fast with;
 /// several formats may have the same.
+// NEW-LOG-FORMAT: a row.
 pub(super) const SPECS: [Spec; 8] = [
-    spec(Format::Megatron, &["elapsed time per iteration", "memory (MB) |"], true, megatron::parse),
-    spec(Format::Nemo, &["train_step_timing in s", "loss"], false, nemo::parse),
-    spec(Format::Torchtitan, &["tps: "], false, torchtitan::parse),
-    spec(Format::MaxText, &["completed step: "], true, maxtext::parse),
-    spec(Format::DeepSpeed, &["SamplesPerSec=", "skipped="], false, deepspeed::parse),
-    spec(Format::HuggingFace, &["loss", "train_runtime", "it/s", "s/it"], false, hugging_face::parse),
-    spec(Format::LlmC, &[" tok/s"], false, llmc::parse),
-    spec(Format::Plain, &["loss", "Loss"], false, plain::parse),
+    spec(
+        Format::Megatron,
+        "megatron",
+        &["elapsed time per iteration", "memory (MB) |"],
+        true,
+        megatron::parse,
+    ),
+    spec(Format::Nemo, "nemo", &["train_step_timing in s", "loss"], false, nemo::parse),
+    spec(Format::Torchtitan, "torchtitan", &["tps: "], false, torchtitan::parse),
+    spec(Format::MaxText, "maxtext", &["completed step: "], true, maxtext::parse),
+    spec(Format::DeepSpeed, "deepspeed", &["SamplesPerSec=", "skipped="], false, deepspeed::parse),
+    spec(
+        Format::HuggingFace,
+        "hugging-face",
+        &["loss", "train_runtime", "it/s", "s/it"],
+        false,
+        hugging_face::parse,
+    ),
+    spec(Format::LlmC, "llm.c", &[" tok/s"], false, llmc::parse),
+    spec(Format::Plain, "plain", &["loss", "Loss"], false, plain::parse),
 ];
 
 /// What may stand behind a number that is complete.

@@ -584,3 +584,19 @@ fn several_files_are_read_at_once_as_runs_of_their_own_or_as_one() {
         "{error}"
     );
 }
+
+#[test]
+fn every_format_has_a_name_and_is_on_the_page() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/use/bench.md"))
+        .expect("the page");
+    let cells: Vec<&str> =
+        page.lines().filter_map(|line| line.strip_prefix("| `")?.split(" | ").next()).collect();
+    for format in Format::all() {
+        let name = format.name();
+        assert!(!name.is_empty() && name.parse() == Ok(format), "{name}");
+        let is_listed =
+            cells.iter().any(|cell| cell.split("`, `").any(|one| one.trim_end_matches('`') == name));
+        assert!(is_listed, "docs/use/bench.md has no row for `{name}`");
+    }
+    assert_eq!(Format::names().split(", ").count(), Format::all().count());
+}

@@ -27,7 +27,7 @@ impl Validator {
 }
 
 fn schema() -> Value {
-    let text = include_str!("../../../../docs/bench-record.schema.json");
+    let text = include_str!("../../../../docs/use/bench-record.schema.json");
     serde_json::from_str(text).expect("JSON")
 }
 

@@ -169,12 +169,12 @@ fn all_other_contradictions_of_the_originals_are_these() {
     assert_eq!((found[1].stated, found[1].derived), (Some(16896.0), Some(19456.0)));
 }
 
-/// The example in `docs/bench.md` is what these files give.
+/// The example in `docs/use/bench.md` is what these files give.
 #[test]
 fn the_page_shows_the_findings_of_an_original() {
     let Some((_, record)) = read("benchmark_rocm_llama.json") else { return };
-    let page =
-        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/bench.md")).expect("the page");
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/use/bench.md"))
+        .expect("the page");
     for finding in check::findings(&record) {
         let line = format!("{} [{}]\n", finding.text, finding.kind);
         assert!(page.contains(&line), "{line}");

@@ -260,14 +260,14 @@ fn what_cannot_be_read_or_is_wrong_ends_with_2() {
     }
 }
 
-/// The command in `docs/bench-compare.md` gives the page beside it, where a checkout has the files of the runs. `FERROCM_BLESS=1` writes
-/// it.
+/// The command in `docs/use/bench-compare.md` gives the page beside it, where a checkout has the files of the runs.
+/// `FERROCM_BLESS=1` writes it.
 #[test]
 fn the_example_of_the_docs_is_what_its_command_gives() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let docs = fs::read_to_string(root.join("docs/bench-compare.md")).expect("the page");
+    let docs = fs::read_to_string(root.join("docs/use/bench-compare.md")).expect("the page");
     let start = docs
-        .find("$ ferrocm bench compare --model llama-3.1-8b --format html --output docs/bench/")
+        .find("$ ferrocm bench compare --model llama-3.1-8b --format html --output docs/generated/")
         .expect("the command");
     let command = docs[start..].split("\n```").next().expect("its end").replace("\\\n", " ");
     // Arguments as a shell reads them: blanks separate, but not within quotes.

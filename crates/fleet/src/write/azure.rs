@@ -119,7 +119,7 @@ fn template(description: &Description) -> Yaml {
     let comments: Vec<String> = SHARED.iter().map(|(name, _, about)| format!("{name}: {about}.")).collect();
     map([
         Entry::Comment(format!(
-            "{HEADER}\nThe pipeline of a component; docs/fleet.md has the stub that leads to it.\n{}",
+            "{HEADER}\nThe pipeline of a component; docs/use/fleet.md has the stub that leads to it.\n{}",
             comments.join("\n")
         )),
         key("parameters", Yaml::List(parameters)),

@@ -71,7 +71,7 @@ fn component(description: &Description) -> Yaml {
     }
     map([
         Entry::Comment(format!(
-            "{HEADER}\nThe pipeline of a component; docs/fleet.md has the stub that calls it."
+            "{HEADER}\nThe pipeline of a component; docs/use/fleet.md has the stub that calls it."
         )),
         key("name", text("fleet")),
         key(

@@ -54,7 +54,7 @@ fn template(description: &Description) -> Yaml {
     ];
     let mut entries = vec![
         Entry::Comment(format!(
-            "{HEADER}\nWhat the jobs of all components have in common; docs/fleet.md has the stub that leads to it."
+            "{HEADER}\nWhat the jobs of all components have in common; docs/use/fleet.md has the stub that leads to it."
         )),
         key("stages", line(stages::ALL.iter().map(|stage| stage.name))),
         Entry::Gap,

@@ -354,7 +354,7 @@ mod tests {
     #[test]
     fn the_page_names_every_stage_and_everything_that_steps_read() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let page = std::fs::read_to_string(root.join("docs/fleet.md")).expect("the page");
+        let page = std::fs::read_to_string(root.join("docs/use/fleet.md")).expect("the page");
         for stage in stages::ALL {
             assert!(page.contains(&format!("\n| `{}` | ", stage.name)), "{}", stage.name);
         }
@@ -372,10 +372,10 @@ mod tests {
         let told = names_in(&page);
         // The store is in the settings, and may be in the environment as well.
         for name in read.iter().filter(|name| !given.contains(*name) || *name == "FLEET_STORE") {
-            assert!(told.contains(name), "{name} is not in docs/fleet.md");
+            assert!(told.contains(name), "{name} is not in docs/use/fleet.md");
         }
         for name in &told {
-            assert!(read.contains(name), "{name} is in docs/fleet.md, and no step reads it");
+            assert!(read.contains(name), "{name} is in docs/use/fleet.md, and no step reads it");
         }
     }
 

@@ -10,7 +10,7 @@
 //! loaded at the same time, [`SLOTS`] in all, and beyond that the entries are stubs. A library that needs no bridge takes
 //! no slot, and one that is opened again takes its old one.
 //!
-//! `docs/abi/README.md` in the repository has the reasons and the history of each.
+//! `docs/internals/abi.md` in the repository has the reasons and the history of each.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::NonNull;

@@ -106,6 +106,7 @@ fn default_uri() -> Result<DeviceUri> {
 /// The devices of the first backend that has any, with why those before it were skipped.
 fn open_auto() -> Result<Vec<Device>> {
     let mut skipped = Vec::new();
+    // NEW-BACKEND: what `auto` opens.
     for backend in Backend::ALL {
         let opened = match backend {
             Backend::Amd => backend::open_amd(),

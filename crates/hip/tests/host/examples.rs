@@ -111,14 +111,6 @@ examples! {
         stack limit    {} bytes for a work-item
         ...
     "
-    faults "
-        {} found a device fault (hipErrorIllegalAddress): write of 4 bytes at {} is outside every allocation
-        0 bytes after the end of 4000 bytes of device memory at {}
-        kernel beyond (gfx1100)
-        ...
-        workgroup 3,0,0 wave 7 lane 8 (work-item 232,0,0)
-        as data: {}
-    "
     futures "[2, 4, 6]"
     graphs "
         one by one: {} of the host's time
@@ -145,7 +137,6 @@ examples! {
         {} workgroups: 799967
     "
     saxpy "{}: [5.0, 5.0, 5.0, 5.0] …"
-    streams "four launches took {} on the device"
     typed "
         [12.0, 24.0, 36.0]
         refused: x has 4 elements, and y 3

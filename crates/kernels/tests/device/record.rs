@@ -1,4 +1,4 @@
-//! Which kernels have run, and how far off their results were, for `docs/kernels-checked.md`.
+//! Which kernels have run, and how far off their results were, for `docs/generated/kernels-checked.md`.
 //!
 //! With `FERROCM_KERNEL_RESULTS`, the name of a folder, each [`Bench`](crate::common::Bench) leaves a file there with a line for each kernel:
 //! kernel, target, largest difference. The virtual GPU tells which kernels ran; what is compared is a result of all that ran since the

@@ -91,8 +91,11 @@ fn the_example_for_launchers_runs() {
 fn the_page_has_the_example() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     // A published crate has no page beside it.
-    if let Ok(page) = std::fs::read_to_string(folder.join("../../docs/rccl.md")) {
+    if let Ok(page) = std::fs::read_to_string(folder.join("../../docs/use/rccl.md")) {
         let example = std::fs::read_to_string(folder.join("examples/all_reduce.rs")).unwrap();
-        assert!(page.contains(&format!("```rust\n{example}```")), "docs/rccl.md has another first program");
+        assert!(
+            page.contains(&format!("```rust\n{example}```")),
+            "docs/use/rccl.md has another first program"
+        );
     }
 }

@@ -4,7 +4,7 @@
 //! result goes to. The older libraries have that too, as `rocblas_?trmm_outofplace`, with the very arguments of the newer
 //! `rocblas_?trmm`: so where they export it, a table calls that.
 //!
-//! `docs/abi/README.md` in the repository has the reasons and the history.
+//! `docs/internals/abi.md` in the repository has the reasons and the history.
 
 use sys_load::Library;
 

@@ -24,7 +24,7 @@ pub(crate) fn choice() -> Choice {
     }
 }
 
-/// The release of ROCm whose rocBLAS is tested, for what it does otherwise than BLAS prescribes: docs/rocblas.md lists that.
+/// The release of ROCm whose rocBLAS is tested, for what it does otherwise than BLAS prescribes: docs/use/rocblas.md lists that.
 pub(crate) fn amds() -> Option<String> {
     let release = || std::env::var("FERROCM_ROCM_RELEASE").unwrap_or_default();
     (choice() == Choice::Amd).then(release)

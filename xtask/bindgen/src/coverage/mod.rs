@@ -1,4 +1,4 @@
-//! Writes `docs/coverage.md`: every C function, who implements it, and the safe API that calls it or why there is none.
+//! Writes `docs/generated/coverage.md`: every C function, who implements it, and the safe API that calls it or why there is none.
 //!
 //! | module | holds |
 //! |---|---|

@@ -28,7 +28,7 @@ use crate::{dropin, tools};
 /// The release whose suites these are.
 const RELEASE: &str = "7.2";
 /// The page with the results, in the workspace.
-const PAGE: &str = "docs/vgpu/suites.md";
+const PAGE: &str = "docs/generated/suites.md";
 /// How many processes run at the same time.
 const PARALLEL: usize = 2;
 

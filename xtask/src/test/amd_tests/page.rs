@@ -1,4 +1,4 @@
-//! `docs/vgpu/suites.md`: what each suite gave where it ran last. The page is its own record: a run replaces its rows and leaves the
+//! `docs/generated/suites.md`: what each suite gave where it ran last. The page is its own record: a run replaces its rows and leaves the
 //! others.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ const INTRODUCTION: &str = "\
 # AMD's own test programs on the virtual GPU
 
 Written by `cargo xtask test amd-tests`; edits are lost. The programs are those of Debian's packages of ROCm 7.2, run in a sysroot of that
-release over virtual GPUs ([amd-hip.md](amd-hip.md)): with AMD's HIP, with this project's (`hip-on-hsa`) where a program needs nothing but HIP, and
+release over virtual GPUs ([amd-hip.md](../use/amd-hip.md)): with AMD's HIP, with this project's (`hip-on-hsa`) where a program needs nothing but HIP, and
 with this project's rocBLAS (`blas-on-kernels`) or RCCL (`rccl-on-hip`) where it uses that. Each test has a time limit, and one that fails without being expected to is the last one of its process. *Left out* are tests that need what no virtual
 GPU has, with the reasons below. Where the tests are \"some of all\", these are a sample with tests of every function and type; of rocBLAS, all are the
 descriptions that tests are made of, some for types that a function does not have.

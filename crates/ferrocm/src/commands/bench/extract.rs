@@ -23,18 +23,23 @@ Examples:
                                                the newest log of that model below the folder, into a file
   ferrocm bench extract --one-run rank*.log    the logs of all ranks of one run as one record
   kubectl logs job/train | ferrocm bench extract -
-                                               from standard input
+                                               from standard input";
 
-Formats: primus, megatron, nemo, torchtitan, maxtext, deepspeed, hugging-face, llm.c, plain.
-
-Exit status: 0 if every log gave a record, 1 if one cannot be read or has no step of training, 2 for a malformed command line.";
+/// What `--help` ends with.
+fn after_help() -> String {
+    format!(
+        "{EXAMPLES}\n\nFormats: {}.\n\n\
+         Exit status: 0 if every log gave a record, 1 if one cannot be read or has no step of training, 2 for a malformed command line.",
+        Format::names()
+    )
+}
 
 /// Extracts a record from each log of a training program
 ///
 /// Finds out which program wrote the log, gathers what it says of each step and of the configuration, and tells values that contradict
 /// each other. Values that are cut, malformed or ambiguous are left out, counted, and listed with --ignored.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = after_help())]
 pub(crate) struct Arguments {
     /// Logs; folders, of which the newest log is read; - for standard input
     #[arg(value_name = "LOG", required = true)]

@@ -1,0 +1,5 @@
+//! Compiles the kernels of `07-build-workflow`, and writes a Rust module that has them.
+
+fn main() {
+    kernel_build::Builder::new("07-build-workflow").embed_or_exit();
+}
