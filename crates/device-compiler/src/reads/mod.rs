@@ -1,12 +1,12 @@
 //! What a compilation depends on: the files that it read, and those that it looked for and did not find.
 //!
 //! All of it comes from the compiler. It lists the files that it read (`-dependency-file`), those included that `__has_include` has found
-//! and `#embed` has read. It does not list what was not there, so a second run of its preprocessor tells where it looks ([`search`]):
+//! and `#embed` has read. It does not list what was not there, so a second run of its preprocessor tells where it looks (`search`):
 //! * the folders in which it looks for headers, those included that do not exist;
 //! * each place at which a source asks whether a file is there (`__has_include`, `__has_embed`), and in what words.
 //!
 //! Inline assembly can read files, too (`.incbin`). Of that the compiler tells nothing, but the IR has the assembly's final text
-//! ([`assembly`]).
+//! (`assembly`).
 //!
 //! Where it stays unknown what was read or asked for, such as a name that a macro makes, nothing is known of the compilation, and its
 //! result is not kept.
