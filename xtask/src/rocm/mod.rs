@@ -6,7 +6,6 @@ pub(crate) mod headers;
 pub(crate) mod kernels;
 pub(crate) mod lavapipe;
 pub(crate) mod openmpi;
-pub(crate) mod rccl;
 mod scripts;
 pub(crate) mod sysroot;
 pub(crate) mod test_tools;

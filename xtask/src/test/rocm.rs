@@ -1,12 +1,14 @@
 //! `cargo xtask test rocm`: tests on AMD's own libraries, which are fetched.
 
+mod rccl;
+
 use anyhow::Result;
 
 use super::shared::{CHECK_VARIABLE, DEVICE_TESTS, MEASURE, Shared, execute};
 use super::steps::{Only, Outcome, Step};
 use super::vulkan;
 use crate::dropin;
-use crate::rocm::{Release, headers, lavapipe, rccl, sysroot};
+use crate::rocm::{Release, headers, lavapipe, sysroot};
 use crate::test_devices::{VIRTUAL_DEVICES, WAVE_SIZE_DEVICES};
 
 /// Integration tests in files named so need AMD's libraries; nextest runs them once per release.

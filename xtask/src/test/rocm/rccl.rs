@@ -12,22 +12,21 @@ use setup::run;
 use shared_commands::libraries::Own;
 use shared_commands::rocm::run::variables;
 
-use super::Release;
-use super::sysroot::{self, FOLDER_VARIABLE, RELEASE_VARIABLE};
-use crate::dropin;
+use crate::rocm::sysroot::{self, FOLDER_VARIABLE, RELEASE_VARIABLE};
+use crate::rocm::{self, Release};
 use crate::test_devices::for_test_devices;
-use crate::tools;
+use crate::{dropin, tools};
 
 /// The release whose RCCL runs: older ones ask for what nothing here stands for.
-pub(crate) const RELEASE: &str = "7.2";
+pub(super) const RELEASE: &str = "7.2";
 /// The package.
 const PACKAGE: &str = "ferrocm-rccl";
 
 /// A run of one of the test programs.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Run {
+pub(super) struct Run {
     /// What it is about.
-    pub(crate) what: &'static str,
+    pub(super) what: &'static str,
     /// The test program.
     program: &'static str,
     /// The virtual GPUs.
@@ -37,7 +36,7 @@ pub(crate) struct Run {
 }
 
 /// The runs. Ranks are processes of their own for few tests only, because each takes half a minute to start.
-pub(crate) const RUNS: [Run; 3] = [
+pub(super) const RUNS: [Run; 3] = [
     Run {
         what: "in one process on gfx1100",
         program: "device",
@@ -60,12 +59,12 @@ pub(crate) const RUNS: [Run; 3] = [
 
 impl Run {
     /// Builds the program as the other tests are built, and runs it.
-    pub(crate) fn run(&self, release: &'static Release) -> Result<()> {
+    pub(super) fn run(&self, release: &'static Release) -> Result<()> {
         let program = built(self.program)?;
         let first = dropin::before_amds(false, Own::NONE)?;
         let sysroot = sysroot::make(release, &sysroot::folder())?;
         let folder = sysroot.folder().to_owned();
-        let mut command = super::place(sysroot, Vec::new(), first).command(&program)?;
+        let mut command = rocm::place(sysroot, Vec::new(), first).command(&program)?;
         command.args(["--test-threads", "1", "--exact"]).args(self.tests);
         command.envs(variables(Some(self.device), Own::NONE));
         command
