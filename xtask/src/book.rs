@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use setup::run;
-
 use crate::tools;
 
 /// Where readers of docs.rs find a file of the repository.
@@ -153,22 +151,26 @@ fn normal(path: &Path) -> Option<PathBuf> {
 
 /// The files of the workspace that may hold or name links, by their paths in it.
 fn files() -> BTreeMap<PathBuf, String> {
-    let mut command = std::process::Command::new("git");
-    command.args(["ls-files", "--cached", "--others", "--exclude-standard"]);
-    let listed = run::capture(command.current_dir(tools::workspace())).expect("the files of the checkout");
-    let is_text = |path: &Path| {
-        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-        ["md", "rs", "toml", "sh", "yml", "yaml", "cu", "cuh", "h", "json", "txt", "py"].contains(&ending)
-    };
     let mut files = BTreeMap::new();
-    for path in listed.lines().map(PathBuf::from).filter(|path| is_text(path)) {
-        let file = tools::workspace().join(&path);
-        // A link to a page is that page, and a file that was removed is listed until that is committed.
-        if file.symlink_metadata().is_ok_and(|entry| entry.is_file()) {
-            files.insert(path, String::from_utf8_lossy(&fs::read(&file).expect("a file")).into_owned());
+    collect(Path::new(""), &mut files);
+    files
+}
+
+fn collect(folder: &Path, files: &mut BTreeMap<PathBuf, String>) {
+    const ENDINGS: [&str; 12] =
+        ["md", "rs", "toml", "sh", "yml", "yaml", "cu", "cuh", "h", "json", "txt", "py"];
+    for entry in fs::read_dir(tools::workspace().join(folder)).expect("a folder").flatten() {
+        let (path, kind) = (folder.join(entry.file_name()), entry.file_type().expect("what it is"));
+        // A link to a page is that page.
+        if kind.is_dir() && entry.file_name() != "target" && entry.file_name() != ".git" {
+            collect(&path, files);
+        } else if kind.is_file()
+            && ENDINGS.iter().any(|ending| path.extension().is_some_and(|of| of == *ending))
+        {
+            let text = fs::read(entry.path()).expect("a file");
+            files.insert(path, String::from_utf8_lossy(&text).into_owned());
         }
     }
-    files
 }
 
 /// Why a link of a file leads nowhere. `bases` are the folders that its path may start from.
