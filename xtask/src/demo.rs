@@ -8,8 +8,8 @@ use clap::Args;
 use setup::run;
 
 use crate::build_kernels::Detail;
-use crate::tools::TARGETS;
-use crate::{PROGRAM, build_kernels, tools};
+use crate::tools::{PROGRAM, TARGETS};
+use crate::{build_kernels, tools};
 
 /// The example of `kernels` that opens the device and runs them.
 const DEMO: &str = "demo";

@@ -4,10 +4,9 @@ use anyhow::Result;
 use setup::doctor::{Row, report};
 use setup::toolchain;
 
-use crate::PROGRAM;
 use crate::bindgen::find_libclang;
 use crate::rocm::{RELEASES, headers};
-use crate::tools::{NEXTEST, Tool};
+use crate::tools::{NEXTEST, PROGRAM, Tool};
 
 /// Prints the table; an error when something is missing without which nothing can be built.
 pub(crate) fn doctor() -> Result<()> {

@@ -16,6 +16,8 @@ mod hip_python;
 mod hipcc;
 mod hipify;
 mod images;
+#[cfg(test)]
+mod layers;
 mod package;
 #[cfg(test)]
 mod packages;
@@ -32,18 +34,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use setup::Program;
 
 use crate::build_kernels::Detail;
-
-/// This program, as texts call it.
-pub(crate) const PROGRAM: Program = Program {
-    name: "cargo xtask",
-    also_needs: &[
-        "to regenerate the bindings only: libclang, and the headers of all ROCm releases in FERROCM_ROCM_HEADERS\n    \
-         (docs/use/setup.md says how they lie there)",
-    ],
-};
+use crate::tools::PROGRAM;
 
 /// Drives this workspace: sets up the device toolchain, builds kernels, runs the demo and the tests.
 #[derive(Debug, Parser)]

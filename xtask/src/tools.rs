@@ -3,7 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use setup::run;
+use setup::{Program, run};
+
+/// This program, as texts call it.
+pub(crate) const PROGRAM: Program = Program {
+    name: "cargo xtask",
+    also_needs: &[
+        "to regenerate the bindings only: libclang, and the headers of all ROCm releases in FERROCM_ROCM_HEADERS\n    \
+         (docs/use/setup.md says how they lie there)",
+    ],
+};
 
 /// A cargo subcommand that is a program of its own.
 #[derive(Debug, Clone, Copy)]

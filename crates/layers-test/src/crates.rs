@@ -25,6 +25,7 @@ pub const CRATES: &[&[&str]] = &[
         "timeline-test",
         "variables",
         "vulkan-test",
+        "workspace-hack",
     ],
     &[
         "device-compiler",
@@ -44,7 +45,7 @@ pub const CRATES: &[&[&str]] = &[
     &["hip-host", "rccl"],
     // What builds: nothing that programs call needs it.
     &["hipify", "setup"],
-    &["fleet-images", "kernel-build"],
+    &["fleet-images", "kernel-build", "shared-commands"],
     &["blas-on-kernels", "cuda-trees-test", "cudaforge-on-kernel-build", "host-code-test", "kernels"],
     &["bindgen-cuda-on-kernel-build", "librocblas", "rocblas"],
     &["bench-suite", "cudarc-on-hip"],
@@ -56,6 +57,7 @@ pub const CRATES: &[&[&str]] = &[
         "benches/kernels",
         "benches/sys-call",
         "benches/vgpu",
+        "examples",
         "hipcc-test",
         "xtask/bindgen",
     ],

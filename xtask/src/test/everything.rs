@@ -11,8 +11,8 @@ use super::steps::{Outcome, Step};
 use super::{candle, cmake, devices, template};
 use crate::bindgen::Inputs;
 use crate::test_devices::{WAVE_SIZE_DEVICES, targets_of};
-use crate::tools::{self, TARGETS};
-use crate::{PROGRAM, build_kernels, conflicts, dependencies, dropin};
+use crate::tools::{self, PROGRAM, TARGETS};
+use crate::{build_kernels, conflicts, dependencies, dropin};
 
 /// What Clippy is told.
 const LINTS: [&str; 2] = ["-D", "warnings"];

@@ -1,0 +1,18 @@
+//! The order of the program's modules.
+
+/// The lowest first. Those of one row know each other.
+const LAYERS: &[&[&str]] = &[
+    &["conflicts", "tools"],
+    &["build_kernels", "cudarc", "hipify", "registry", "test_devices"],
+    &["demo", "dropin", "tune"],
+    &["hip_python", "hipcc", "package", "rocm"],
+    &["bindgen", "dependencies", "images", "rocm_run"],
+    &["ci", "doctor"],
+    &["test"],
+    &["bench"],
+];
+
+#[test]
+fn no_module_uses_a_higher_one() {
+    layers_test::check_modules(env!("CARGO_MANIFEST_DIR"), LAYERS);
+}
