@@ -84,7 +84,8 @@ impl Manifests {
         for member in workspace["members"].as_array().expect("members").iter().filter_map(Value::as_str) {
             let folders = match member.strip_suffix("/*") {
                 Some(above) => folders(&root.join(above)),
-                None => vec![root.join(member)],
+                // `example[s]` is a pattern for one folder.
+                None => vec![root.join(member.replace(['[', ']'], ""))],
             };
             for folder in folders {
                 let manifest = manifest(&folder);
