@@ -7,6 +7,7 @@ mod cmake;
 mod devices;
 pub(crate) mod engines;
 mod everything;
+mod fuzz;
 mod judges;
 mod kernels;
 mod miri;
@@ -99,6 +100,10 @@ enum Suite {
     ///
     /// The engine is compiled twice for that.
     Template(Only),
+    /// The fuzz targets, a workspace of its own: whether they compile
+    ///
+    /// cargo-fuzz runs them.
+    Fuzz(Only),
     /// The tests of what makes packages, xtask/package, which is a workspace of its own
     ///
     /// `cargo xtask package --check` tests packages.
@@ -132,6 +137,7 @@ pub(crate) fn test(Arguments { gpu, only, suite }: &Arguments) -> Result<()> {
         Some(Suite::Judges(only)) => (judges::steps(&shared), only),
         Some(Suite::Miri(only)) => (miri::steps(), only),
         Some(Suite::Template(only)) => (template::steps(), only),
+        Some(Suite::Fuzz(only)) => (fuzz::steps(), only),
         Some(Suite::Packages(only)) => (packages::steps(&shared), only),
     };
     steps::run(steps, only, &shared.skips)
