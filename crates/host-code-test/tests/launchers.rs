@@ -145,6 +145,10 @@ fn told<T: std::fmt::Debug>(result: hip::Result<T>, code: hipError_t, kernel: &s
 #[test]
 fn a_kernel_without_code_for_the_device_is_an_error_of_the_stream() {
     each(|device| {
+        // AMD's HIP 7.2 reads a null pointer where it launches one.
+        if !keeps_launches(device) {
+            return;
+        }
         let stream = device.stream().unwrap();
         let mut data = DeviceBuffer::<c_int>::zeroed(&stream, 1).unwrap();
         let to = pointer(&mut data, &stream);
