@@ -1,5 +1,6 @@
 //! Graphs that can be launched.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -109,13 +110,17 @@ impl Graph {
 impl Graph {
     /// Whether it has several nodes without a predecessor, or may have them in a graph inside of it.
     fn has_several_roots(&self) -> Result<bool> {
-        let (nodes, edges) = (self.all_nodes()?, self.edges()?);
-        let is_root = |node: &&hipGraphNode_t| edges.iter().all(|(_, to)| to != *node);
-        if nodes.iter().filter(is_root).count() > 1 {
+        let nodes = self.all_nodes()?;
+        let followers: HashSet<hipGraphNode_t> = self.edges()?.into_iter().map(|(_, to)| to).collect();
+        if nodes.iter().filter(|node| !followers.contains(*node)).count() > 1 {
             return Ok(true);
         }
-        let kinds: Result<Vec<String>> = nodes.iter().map(|node| self.kind(*node)).collect();
-        Ok(kinds?.iter().any(|kind| kind == "Graph"))
+        for node in nodes {
+            if self.kind(node)? == "Graph" {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 
