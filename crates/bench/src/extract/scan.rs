@@ -194,6 +194,16 @@ impl Searcher {
         let found = self.packed.find_in(text, (from..text.len()).into())?;
         Some((self.bits[found.pattern().as_usize()], found.start(), found.end()))
     }
+
+    /// The bits of all texts of the set from there on.
+    fn bits_of(&self, text: &[u8], mut from: usize) -> u16 {
+        let mut bits = 0;
+        while let Some((more, _, end)) = self.find(text, from) {
+            bits |= more;
+            from = end;
+        }
+        bits
+    }
 }
 
 impl<'o> Scanner<'o> {
@@ -287,11 +297,7 @@ impl<'o> Scanner<'o> {
             self.collected.count_lines(&text[counted..line_start]);
             counted = line_start;
             let line_end = memchr2(b'\n', b'\r', &text[end..]).map_or(text.len(), |at| end + at);
-            let mut next = end;
-            while let Some((more, _, end)) = self.searcher.find(&text[..line_end], next) {
-                bits |= more;
-                next = end;
-            }
+            bits |= self.searcher.bits_of(&text[..line_end], end);
             self.line(&text[line_start..line_end], start - line_start, bits);
             from = text.len().min(line_end + 1);
             found = None;
@@ -304,10 +310,14 @@ impl<'o> Scanner<'o> {
         let number = self.collected.lines + 1;
         let mut buffer = std::mem::take(&mut self.buffer);
         let clean = without_colours(line, &mut buffer);
-        let first = if clean.len() == line.len() {
-            first
+        let (first, bits) = if clean.len() == line.len() {
+            (first, bits)
         } else {
-            self.searcher.find(clean, 0).map_or(0, |(_, start, _)| start)
+            // A colour may stand in the middle of a text of the set, and its last letter may look like the first of one.
+            match self.searcher.find(clean, 0) {
+                Some((bits, start, end)) => (start, bits | self.searcher.bits_of(clean, end)),
+                None => (0, 0),
+            }
         };
         let mut is_row = false;
         // Whether any such line is none of the formats that were tried.

@@ -152,6 +152,14 @@ proptest! {
     }
 }
 
+/// With colours, the second line reads `…mory (MB) |`: the last letter of the escape sequence and what follows it.
+#[test]
+fn the_last_letter_of_a_colour_is_no_part_of_a_word() {
+    let [first, memory] = [any_log::LINES[0], "emory (MB) | iteration 49/49 | elapsed time: 1 | loss: 11.96\n"];
+    any_log::log(format!("{first}{memory}").as_bytes());
+    any_log::log(format!("{first}\x1b[3{memory}").as_bytes());
+}
+
 #[test]
 fn lines_as_they_are_printed_are_read() {
     any_log::record(RECORD.as_bytes());
