@@ -12,7 +12,7 @@ own_packages() {
     for line in "${FLEET_COMMANDS[@]}"; do
         echo "+ $line"
         (cd "$FLEET_PLACE" && env "${variables[@]}" bash -euo pipefail -c "$line") \
-            || fail "a command of \`package\` in .ferrocm/ci.toml ended with $?: $line"
+            || fail "a command of \`package\` in .ferrocm/fleet.toml ended with $?: $line"
     done
 }
 

@@ -2,9 +2,9 @@
 //! written to a history is read again.
 #![no_main]
 
-use bench::compare::{Options, compare};
-use bench::history::{Entry, judge, parse};
-use bench::{Record, report};
+use runs::compare::{Options, compare};
+use runs::history::{Entry, judge, parse};
+use runs::{Record, report};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../crates/bench/tests/any_log/mod.rs"]
+#[path = "../../crates/runs/tests/any_log/mod.rs"]
 mod any_log;
 
 fuzz_target!(|bytes: &[u8]| {

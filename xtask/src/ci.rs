@@ -425,7 +425,7 @@ fn package(name: &str, files: &Path, out: &Path) -> Result<()> {
     let own = [path.as_path(), &out.join("manifest.json"), &out.join("manifest.html")];
     if let Some(taken) = own.into_iter().find(|path| path.exists()) {
         bail!(
-            "{} is there already: a command of `package` in .ferrocm/ci.toml has made it; call it otherwise",
+            "{} is there already: a command of `package` in .ferrocm/fleet.toml has made it; call it otherwise",
             taken.display()
         );
     }

@@ -69,7 +69,7 @@ fn target(device: &str, has_amd_gpu: bool) -> Option<&str> {
     }
 }
 
-/// Builds it with the profile and the features of the tests, which share the virtual GPU with it: its engine is optimised in both.
+/// Builds it with the profile and the features of the tests, which share the virtual GPU with it: its executor is optimised in both.
 fn build(target: Option<&str>) -> Command {
     let mut command = tools::build("--example", DEMO);
     if let Some(target) = target {

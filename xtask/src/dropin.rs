@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use drop_in::DropIn;
+use drop_in::link::DropIn;
 use serde::Deserialize;
 use setup::{progress, run};
 use shared_commands::libraries::{self, First, Own};
@@ -28,9 +28,9 @@ struct Library {
 
 const HIP: Library = Library {
     library: libraries::HIP,
-    package: "ferrocm-amdhip64",
+    package: "ferrocm-libamdhip64",
     target: "amdhip64",
-    script: "crates/amdhip64/symbols.map",
+    script: "crates/libamdhip64/symbols.map",
 };
 const ROCBLAS: Library = Library {
     library: libraries::ROCBLAS,
@@ -52,17 +52,17 @@ const HIPRTC: Library = Library {
 };
 const HSA: Library = Library {
     library: libraries::HSA,
-    package: "ferrocm-hsa-runtime64",
+    package: "ferrocm-libhsa-runtime64",
     target: "hsa_runtime64",
-    script: "crates/hsa-runtime64/symbols.map",
+    script: "crates/libhsa-runtime64/symbols.map",
 };
-const ROCM_SMI: Library = smi(libraries::ROCM_SMI, "crates/smi/rocm_smi64.map");
-const AMD_SMI: Library = smi(libraries::AMD_SMI, "crates/smi/amd_smi.map");
-const DRIVER: Library = smi(libraries::DRIVER, "crates/smi/driver.map");
+const ROCM_SMI: Library = smi(libraries::ROCM_SMI, "crates/librocm-smi/rocm_smi64.map");
+const AMD_SMI: Library = smi(libraries::AMD_SMI, "crates/librocm-smi/amd_smi.map");
+const DRIVER: Library = smi(libraries::DRIVER, "crates/librocm-smi/driver.map");
 
 /// One of the libraries that one package makes, and that differ in what they export.
 const fn smi(library: libraries::Library, script: &'static str) -> Library {
-    Library { library, package: "ferrocm-smi", target: "smi", script }
+    Library { library, package: "ferrocm-librocm-smi", target: "rocm_smi", script }
 }
 
 /// All of them.
@@ -258,7 +258,7 @@ impl Built {
     }
 }
 
-/// Runs Cargo and returns its messages; says meanwhile how far it is, because the virtual GPU's engine takes minutes.
+/// Runs Cargo and returns its messages; says meanwhile how far it is, because the virtual GPU's executor takes minutes.
 fn watched(mut command: Command) -> Result<String> {
     let cargo = command.stderr(Stdio::inherit()).stdout(Stdio::piped()).spawn();
     let mut cargo = cargo.with_context(|| format!("cannot start {}", run::describe(&command)))?;
@@ -397,12 +397,12 @@ mod tests {
 
     #[test]
     fn static_libraries_are_found_in_cargos_messages() {
-        let messages = r#"{"reason":"compiler-artifact","target":{"name":"smi","kind":["staticlib","rlib"]},"filenames":["/t/libsmi.rlib","/t/libsmi-1.a"]}
+        let messages = r#"{"reason":"compiler-artifact","target":{"name":"rocm_smi","kind":["staticlib","rlib"]},"filenames":["/t/librocm_smi.rlib","/t/librocm_smi-1.a"]}
 {"reason":"build-script-executed","package_id":"x","out_dir":"/t/out"}
 {"reason":"compiler-artifact","target":{"name":"libraries","kind":["test"]},"filenames":["/t/libraries-2"]}
 {"reason":"build-finished","success":true}"#;
         let found = archives(messages);
-        assert_eq!(found, HashMap::from([("smi".to_owned(), PathBuf::from("/t/libsmi-1.a"))]));
+        assert_eq!(found, HashMap::from([("rocm_smi".to_owned(), PathBuf::from("/t/librocm_smi-1.a"))]));
         assert_eq!(program(messages), None);
         let more = r#"{"reason":"compiler-artifact","target":{"name":"ferrocm","kind":["bin"]},"filenames":["/t/ferrocm"],"executable":"/t/ferrocm"}"#;
         assert_eq!(program(&format!("{messages}\n{more}")), Some(PathBuf::from("/t/ferrocm")));

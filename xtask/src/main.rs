@@ -185,7 +185,7 @@ struct DropinArguments {
     /// Folder for the libraries [default: dropin in the target folder]
     #[arg(long, value_name = "DIR")]
     out: Option<std::path::PathBuf>,
-    /// Optimise all of it, and leave out debug information: the virtual GPU's engine, which is always optimised, is compiled once more
+    /// Optimise all of it, and leave out debug information: the virtual GPU's executor, which is always optimised, is compiled once more
     /// for this
     #[arg(long)]
     release: bool,

@@ -71,20 +71,20 @@ enum Suite {
     ///
     /// The kernels are compiled for them. Listings of much compiled code are compared with LLVM's as well.
     Related(Only),
-    /// The device tests on one virtual GPU, whose engine is compiled with overflow checks for it
+    /// The device tests on one virtual GPU, whose executor is compiled with overflow checks for it
     OverflowChecks(Only),
     /// This project's kernels one by one, on virtual GPUs of five targets, and docs/generated/kernels-checked.md is written
     ///
     /// Those of candle's names run candle's tests, against its CPU backend, and all their own tests, with all checks. Cargo fetches candle's
-    /// crates, and the engine is compiled once more.
+    /// crates, and the executor is compiled once more.
     Kernels(Only),
     /// The kernels of candle, as they are, on virtual GPUs, against candle's CPU backend
     ///
-    /// Cargo fetches its crates, and the engine is compiled once more.
+    /// Cargo fetches its crates, and the executor is compiled once more.
     Candle(Only),
     /// candle and cubecl as they are, with their CUDA backends, on virtual GPUs: their own tests, and models against candle's CPU backend
     ///
-    /// Cargo fetches the crates and pip the models; kernels and the engine are compiled, which takes a quarter of an hour the first time.
+    /// Cargo fetches the crates and pip the models; kernels and the executor are compiled, which takes a quarter of an hour the first time.
     Engines(Only),
     /// The tests of ranks that `mpirun` starts; Debian's Open MPI is fetched into the target folder
     Mpi(Only),
@@ -98,7 +98,7 @@ enum Suite {
     Miri(Only),
     /// examples/own-crate outside of this workspace: debug and release, with and without default features
     ///
-    /// The engine is compiled twice for that.
+    /// The executor is compiled twice for that.
     Template(Only),
     /// The fuzz targets, a workspace of its own: whether they compile
     ///

@@ -1,4 +1,4 @@
-//! `.ferrocm/ci.toml` in a component's folder: what its maintainers say of its sources and tests.
+//! `.ferrocm/fleet.toml` in a component's folder: what its maintainers say of its sources and tests.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::description::{Component, Description};
 use crate::error::read;
 
 /// Where the file is in a component's folder.
-pub const FILE: &str = ".ferrocm/ci.toml";
+pub const FILE: &str = ".ferrocm/fleet.toml";
 
 /// The settings. Keys that are not known are refused; a component without the file has the defaults.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -181,7 +181,7 @@ impl Suite {
         let fits = |row: &Exception| self.cases.iter().any(|case| row.holds(&case.name, target, device));
         let stale: Vec<_> = rows.iter().filter(|row| row.about(target, device) && !fits(row)).collect();
         self.cases.extend(stale.into_iter().map(|row| Case {
-            class: "rows of .ferrocm/ci.toml".to_owned(),
+            class: "rows of .ferrocm/fleet.toml".to_owned(),
             name: row.test.clone(),
             time: 0.0,
             outcome: Outcome::Failed(format!(

@@ -178,7 +178,7 @@ pub enum FaultKind {
         /// What the earlier one did.
         other: AccessKind,
     },
-    /// The engine itself failed; a defect of the virtual GPU, not of the kernel.
+    /// The executor itself failed; a defect of the virtual GPU, not of the kernel.
     Internal {
         /// What failed.
         what: String,

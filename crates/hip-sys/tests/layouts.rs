@@ -12,10 +12,10 @@ mod hiprtc;
 
 #[test]
 fn hip_is_laid_out_and_numbered_as_in_c() {
-    layout_test::check(&hip::TABLE);
+    test_support::layout::check(&hip::TABLE);
 }
 
 #[test]
 fn hiprtc_is_laid_out_and_numbered_as_in_c() {
-    layout_test::check(&hiprtc::TABLE);
+    test_support::layout::check(&hiprtc::TABLE);
 }

@@ -86,7 +86,7 @@
 //! | feature | by default | brings |
 //! |---|---|---|
 //! | `rtc` | on | [`rtc`] and [`Device::compile`]: kernels compiled at run time. Without it, a program has nothing of a compiler in it. |
-//! | `virtual` | on | the virtual GPU. Without it, a program for real GPUs compiles no engine, which is most of the build; the URI `vgpu` is [`Error::BackendUnavailable`], and `auto` skips it with that reason. |
+//! | `virtual` | on | the virtual GPU. Without it, a program for real GPUs compiles no executor, which is most of the build; the URI `vgpu` is [`Error::BackendUnavailable`], and `auto` skips it with that reason. |
 //! | `bytemuck` | off | `Plain`, by which types of other crates that are `bytemuck::Pod` are [`DeviceCopy`]. |
 //! | `num-complex` | off | `num_complex::Complex` as [`DeviceCopy`]. |
 //! | `trace-calls` | off | a `tracing` span of level `TRACE` and target `hip::calls` for every call into the HIP table, with the function's name, its arguments, device and stream, and the error if there was one. Without it a call costs nothing more. |

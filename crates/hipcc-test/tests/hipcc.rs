@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use program_test::{DropIn, Place};
 use tempfile::TempDir;
+use test_support::program::{DropIn, Place};
 
 /// HIP for the programs. Its crate's static library is built with these tests.
 const LIBRARY: DropIn = DropIn {
     place: Place {
-        krate: concat!(env!("CARGO_MANIFEST_DIR"), "/../amdhip64"),
+        krate: concat!(env!("CARGO_MANIFEST_DIR"), "/../libamdhip64"),
         scratch: env!("CARGO_TARGET_TMPDIR"),
     },
     archive: "amdhip64",

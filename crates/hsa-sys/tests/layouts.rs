@@ -7,5 +7,5 @@ mod hsa;
 
 #[test]
 fn hsa_is_laid_out_and_numbered_as_in_c() {
-    layout_test::check(&hsa::TABLE);
+    test_support::layout::check(&hsa::TABLE);
 }

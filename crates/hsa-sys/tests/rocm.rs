@@ -1,7 +1,7 @@
 //! On AMD's own library of one release, in a sysroot; `cargo xtask test rocm` runs these.
 
 use hsa_sys::{Source, Table, hsa_status_t, hsa_system_info_t};
-use sysroot_test::{Sysroot, compare_symbols};
+use test_support::sysroot::{Sysroot, compare_symbols};
 
 /// Each release's version of HSA by its headers, and the version in the file's name.
 const VERSIONS: [(&str, (&str, &str)); 4] = [

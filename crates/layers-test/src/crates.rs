@@ -11,15 +11,14 @@ use toml::{Table, Value};
 pub const CRATES: &[&[&str]] = &[
     // Of nothing here.
     &[
-        "bench",
         "code-object",
         "compile-fail-test",
         "cpp-lexer",
-        "drop-in",
         "fleet",
         "float8",
         "hip-derive",
         "layers-test",
+        "runs",
         "sys-load",
         "test-skip",
         "timeline-test",
@@ -27,28 +26,19 @@ pub const CRATES: &[&[&str]] = &[
         "vulkan-test",
         "workspace-hack",
     ],
-    &[
-        "device-compiler",
-        "drop-in-log",
-        "gpu-report",
-        "hip-sys",
-        "hsa-sys",
-        "layout-test",
-        "sysroot-test",
-        "timeline",
-    ],
-    &["hiprtc-on-clang", "hsa", "program-test", "rccl-sys", "rocblas-sys", "vgpu-isa"],
+    &["device-compiler", "drop-in", "gpu-report", "hip-sys", "hsa-sys", "timeline"],
+    &["hiprtc-on-clang", "hsa", "rccl-sys", "rocblas-sys", "test-support", "vgpu-isa"],
     &["hip-on-hsa", "rccl-on-hip", "vgpu-exec"],
     &["vgpu"],
     // What programs call, and the shared libraries that stand for AMD's.
-    &["amdhip64", "hip", "hsa-runtime64", "libhiprtc", "librccl", "smi"],
+    &["hip", "libamdhip64", "libhiprtc", "libhsa-runtime64", "librccl", "librocm-smi"],
     &["hip-host", "rccl"],
     // What builds: nothing that programs call needs it.
     &["hipify", "setup"],
     &["fleet-images", "kernel-build", "shared-commands"],
     &["blas-on-kernels", "cuda-trees-test", "cudaforge-on-kernel-build", "host-code-test", "kernels"],
     &["bindgen-cuda-on-kernel-build", "librocblas", "rocblas"],
-    &["bench-suite", "cudarc-on-hip"],
+    &["cudarc-on-hip", "measure"],
     &["ferrocm"],
     &[
         "benches/build",
@@ -193,6 +183,28 @@ mod tests {
     fn no_crate_depends_on_a_higher_one() {
         let wrong = workspace().wrong(CRATES);
         assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+
+    /// The page on the architecture says of each folder of the workspace what it holds, and of nothing else.
+    #[test]
+    fn the_architecture_lists_every_crate_and_folder() {
+        let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        let page = fs::read_to_string(root.join("docs/internals/architecture.md")).unwrap();
+        let first_cells = page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+        let named = first_cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+        let named: BTreeSet<&str> = named.map(|name| name.trim_end_matches('/')).collect();
+        let crates = CRATES
+            .concat()
+            .into_iter()
+            .filter(|name| !name.contains('/') && root.join("crates").join(name).exists());
+        let mut missing: Vec<String> = crates.map(|name| format!("crates/{name}")).collect();
+        let in_root = fs::read_dir(root).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_dir());
+        let in_root = in_root.map(|entry| entry.file_name().into_string().unwrap());
+        missing.extend(in_root.filter(|name| !name.starts_with('.') && name != "target" && name != "crates"));
+        missing.retain(|name| !named.contains(name.as_str()));
+        assert!(missing.is_empty(), "docs/internals/architecture.md has no row for {missing:?}");
+        let gone: Vec<_> = named.iter().filter(|name| !root.join(name).exists()).collect();
+        assert!(gone.is_empty(), "docs/internals/architecture.md has rows for {gone:?}");
     }
 
     #[test]

@@ -37,7 +37,7 @@ use hip_sys::rtc::Table;
 fn table() -> &'static Table {
     static TABLE: OnceLock<&'static Table> = OnceLock::new();
     TABLE.get_or_init(|| {
-        drop_in_log::start("libhiprtc");
+        drop_in::log::start("libhiprtc");
         hiprtc_on_clang::ask_for_target(current_target);
         hiprtc_on_clang::table().unwrap_or_else(|reason| {
             tracing::error!("nothing can be compiled at run time: {reason}");

@@ -4,8 +4,8 @@ mod support;
 
 use std::path::Path;
 
-use program_test::Program;
 use support::{HIP, HIPRTC, PLACE};
+use test_support::program::Program;
 
 const DEVICES: &str = "vgpu:gfx1100?cus=1&memory=64MiB";
 

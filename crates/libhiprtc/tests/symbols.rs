@@ -5,8 +5,8 @@ mod support;
 use std::collections::BTreeSet;
 
 use hip_sys::rtc::{SYMBOLS, VERSIONS};
-use program_test::elf::{Shared, script};
 use support::HIPRTC;
+use test_support::elf::{Shared, script};
 
 #[test]
 fn the_library_exports_the_functions_of_the_newest_version() {

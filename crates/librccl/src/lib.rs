@@ -32,7 +32,7 @@ use rccl_sys::Table;
 fn table() -> &'static Table {
     static TABLE: OnceLock<&'static Table> = OnceLock::new();
     TABLE.get_or_init(|| {
-        drop_in_log::start("librccl");
+        drop_in::log::start("librccl");
         let started = hip_sys::Table::load()
             .map_err(|error| error.to_string())
             .and_then(|hip| rccl_on_hip::table(hip).map_err(|error| error.to_string()));

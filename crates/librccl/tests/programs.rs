@@ -4,8 +4,8 @@ mod support;
 
 use std::path::Path;
 
-use program_test::Program;
 use support::{HIP, PLACE, RCCL};
+use test_support::program::Program;
 
 /// The folder of headers, which `cargo xtask test` fetches and names.
 const HEADERS: &str = "FERROCM_ROCM_HEADERS";

@@ -4,9 +4,9 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use program_test::elf::{Shared, script};
 use rccl_sys::{SYMBOLS, VERSIONS};
 use support::RCCL;
+use test_support::elf::{Shared, script};
 
 /// See `src/internal.rs`.
 const INTERNAL: &str = "_ZN16latency_profiler9CollTraceD1Ev";

@@ -38,7 +38,7 @@ use rocblas_sys::Table;
 fn table() -> &'static Table {
     static TABLE: OnceLock<&'static Table> = OnceLock::new();
     TABLE.get_or_init(|| {
-        drop_in_log::start("librocblas");
+        drop_in::log::start("librocblas");
         handles::give_them_memory();
         let started = hip_sys::Table::load()
             .map_err(|error| error.to_string())

@@ -4,14 +4,14 @@ mod support;
 
 use std::path::Path;
 
-use program_test::Program;
 use support::{HIP, PLACE, ROCBLAS};
+use test_support::program::Program;
 
 /// The targets are one of each size of waves: what differs between others is for the tests of `blas-on-kernels`.
 const TARGETS: [&str; 2] = ["gfx1100", "gfx90a"];
 
 fn program(file: &str) -> Program {
-    let source = Path::new(PLACE.krate).join("../amdhip64/tests/programs").join(file);
+    let source = Path::new(PLACE.krate).join("../libamdhip64/tests/programs").join(file);
     let libraries = [ROCBLAS.library(), HIP.library()];
     let program =
         Program::link_c(&source, PLACE, &libraries.each_ref().map(|path| &**path), libraries[1].clone());

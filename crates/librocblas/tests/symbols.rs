@@ -4,9 +4,9 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use program_test::elf::{Shared, script};
 use rocblas_sys::{SYMBOLS, VERSIONS};
 use support::ROCBLAS;
+use test_support::elf::{Shared, script};
 
 #[test]
 fn the_library_exports_the_functions_of_the_newest_version() {

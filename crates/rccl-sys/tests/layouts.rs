@@ -7,5 +7,5 @@ mod rccl;
 
 #[test]
 fn rccl_is_laid_out_and_numbered_as_in_c() {
-    layout_test::check(&rccl::TABLE);
+    test_support::layout::check(&rccl::TABLE);
 }

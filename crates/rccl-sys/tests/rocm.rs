@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::ptr::{null, null_mut};
 
 use rccl_sys::{Source, Table, Version, ncclResult_t};
-use sysroot_test::{Sysroot, compare_symbols};
+use test_support::sysroot::{Sysroot, compare_symbols};
 
 /// Each release's version of RCCL by its headers' package, and by its own counting. 5.2 has none in Debian, and 6.4 none
 /// of its own.

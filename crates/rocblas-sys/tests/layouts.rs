@@ -7,5 +7,5 @@ mod rocblas;
 
 #[test]
 fn rocblas_is_laid_out_and_numbered_as_in_c() {
-    layout_test::check(&rocblas::TABLE);
+    test_support::layout::check(&rocblas::TABLE);
 }

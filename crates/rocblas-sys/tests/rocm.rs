@@ -6,7 +6,7 @@ use std::ptr::{null, null_mut};
 use rocblas_sys::{
     Source, Table, Version, rocblas_diagonal, rocblas_fill, rocblas_operation, rocblas_side, rocblas_status,
 };
-use sysroot_test::{Sysroot, compare_symbols};
+use test_support::sysroot::{Sysroot, compare_symbols};
 
 /// Each release's version of rocBLAS by its headers' package, and by its own counting. 5.2 has none in Debian.
 const VERSIONS: [(&str, (&str, Version)); 3] = [

@@ -1,7 +1,7 @@
-//! The engine of ferrocm's virtual AMD GPU: what each operation does to a wave, written once for all generations.
+//! The executor of ferrocm's virtual AMD GPU: what each operation does to a wave, written once for all generations.
 //!
 //! This crate is a part of [`vgpu`](https://docs.rs/ferrocm-vgpu), apart so that an edit of the machine or of its HSA does not compile the
-//! engine again. Its API is that of a part: it changes with `vgpu`, and most of it is `unsafe`, since a wave follows any pointer that it is
+//! executor again. Its API is that of a part: it changes with `vgpu`, and most of it is `unsafe`, since a wave follows any pointer that it is
 //! given.
 //!
 //! Decoded instructions are lowered once into [`Code`]: a handler chosen for the operation, the wave size and the CPU's vector
@@ -30,7 +30,7 @@
 //! | `memory` | loads, stores, atomics |
 #![allow(clippy::precedence, reason = "shifts beside masks are what bit fields look like")]
 
-/// The optimisation level (`opt-level` of Cargo's profile) that the engine was compiled with: `3`, or `0`, with which it is about a
+/// The optimisation level (`opt-level` of Cargo's profile) that the executor was compiled with: `3`, or `0`, with which it is about a
 /// hundred times slower.
 pub const OPT_LEVEL: &str = env!("FERROCM_VGPU_OPT_LEVEL");
 

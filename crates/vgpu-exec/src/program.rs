@@ -444,7 +444,7 @@ pub fn location(wave: &Wave, waits: bool) -> u64 {
     place.unwrap_or(0)
 }
 
-/// [`run`] with nobody who watches. Unlike that, it is compiled in this crate, with the settings of the engine, not of whoever calls it.
+/// [`run`] with nobody who watches. Unlike that, it is compiled in this crate, with the settings of the executor, not of whoever calls it.
 ///
 /// # Safety
 /// See [`run`].

@@ -53,7 +53,7 @@ struct MemoryOfOthers;
 /// ```
 struct RegisteredMemory;
 
-/// The engine's parts are public for its own tests: a wave follows any pointer that it is given.
+/// The executor's parts are public for its own tests: a wave follows any pointer that it is given.
 ///
 /// ```compile_fail,E0133
 /// # use std::sync::Arc;

@@ -9,7 +9,7 @@
 #![warn(missing_docs)]
 
 /// The optimisation level (`opt-level` of Cargo's profile) that the virtual GPU was compiled with: `3`, or `0`, with which it is about a
-/// hundred times slower. Of its machine and its engine, that of the slower one.
+/// hundred times slower. Of its machine and its executor, that of the slower one.
 pub const OPT_LEVEL: &str = match env!("FERROCM_VGPU_OPT_LEVEL").as_bytes() {
     b"2" | b"3" => vgpu_exec::OPT_LEVEL,
     _ => env!("FERROCM_VGPU_OPT_LEVEL"),
@@ -27,7 +27,7 @@ pub use config::{ConfigError, DEFAULT_TARGET, DeviceConfig, MAX_COMPUTE_UNITS, M
 pub use gpu_report::{CounterFormat, CounterFormatError};
 pub use identity::Identity;
 pub use machine::attach;
-// For the tests of this crate and of the engine.
+// For the tests of this crate and of the executor.
 #[doc(hidden)]
 pub use vgpu_exec as exec;
 pub use vgpu_isa as isa;

@@ -16,7 +16,7 @@ pub(crate) fn generate(merged: &Merged, headers: &Path) -> Result<String> {
     let library = merged.library;
     let mut text = origin(library);
     text.push_str(
-        "use std::mem::offset_of;\n\nuse layout_test::{Layout, Table, Version};\n\n\
+        "use std::mem::offset_of;\n\nuse test_support::layout::{Layout, Table, Version};\n\n\
          macro_rules! layout {\n    ($c:literal, $t:ty $(, $name:literal = $($field:tt).+)*) => {\n        \
          Layout {\n            c_name: $c,\n            size: size_of::<$t>(),\n            \
          align: align_of::<$t>(),\n            fields: &[$(($name, offset_of!($t, $($field).+))),*],\n        \

@@ -118,7 +118,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         module: "hsa_sys",
         folder: "src",
         drop_ins: &[DropIn {
-            crate_folder: "crates/hsa-runtime64",
+            crate_folder: "crates/libhsa-runtime64",
             every_version: true,
             calls: Calls::Observed,
         }],
@@ -172,7 +172,7 @@ pub(crate) static LIBRARIES: &[Library] = &[
         module: "hip_sys",
         folder: "src",
         drop_ins: &[
-            DropIn { crate_folder: "crates/amdhip64", every_version: false, calls: Calls::Direct },
+            DropIn { crate_folder: "crates/libamdhip64", every_version: false, calls: Calls::Direct },
             DropIn {
                 crate_folder: "crates/hip-host",
                 every_version: false,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
-use program_test::{Place, Program};
+use test_support::program::{Place, Program};
 
 use crate::about::{About, NAME, target_folder, workspace};
 use crate::sign::SUMS;
@@ -17,7 +17,7 @@ use crate::{Kind, archive_name, deb};
 /// The device that everything runs on.
 pub(crate) const DEVICE: &str = "vgpu:gfx1100";
 /// The HIP program that is run, one of the drop-in library's own tests.
-const SOURCE: &str = "crates/amdhip64/tests/programs/saxpy.hip";
+const SOURCE: &str = "crates/libamdhip64/tests/programs/saxpy.hip";
 
 /// What was seen of a package, or why it could not be looked at.
 type Seen = Result<Vec<String>>;

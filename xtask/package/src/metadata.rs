@@ -12,12 +12,12 @@ use crate::about::cargo;
 /// The packages whose programs and libraries are in the packages of a release.
 pub(crate) const LINKED: [&str; 7] = [
     "ferrocm",
-    "ferrocm-amdhip64",
-    "ferrocm-hsa-runtime64",
+    "ferrocm-libamdhip64",
+    "ferrocm-libhsa-runtime64",
     "ferrocm-libhiprtc",
     "ferrocm-librccl",
     "ferrocm-librocblas",
-    "ferrocm-smi",
+    "ferrocm-librocm-smi",
 ];
 /// What the program `ferrocm` is built with.
 pub(crate) const FEATURES: &str = "ferrocm/measure";
@@ -201,7 +201,7 @@ mod tests {
         for name in LINKED.into_iter().chain(["ferrocm-vgpu-exec", "ferrocm-kernels", "clap", "half"]) {
             assert!(has(name), "{name}");
         }
-        for name in ["syn", "serde_derive", "proptest", "trybuild", "xtask", "cyclonedx-bom", "program-test"]
+        for name in ["syn", "serde_derive", "proptest", "trybuild", "xtask", "cyclonedx-bom", "test-support"]
         {
             assert!(!has(name), "{name}");
         }

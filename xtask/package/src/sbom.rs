@@ -149,9 +149,9 @@ sys.exit(found is not None)
         assert!(!text.contains(&*workspace().to_string_lossy()), "a folder of this machine");
         let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let components = json["components"].as_array().expect("components");
-        let engine = components.iter().find(|one| one["name"] == "ferrocm-vgpu-exec").expect("the engine");
-        let version = engine["version"].as_str().expect("a version");
-        assert_eq!(engine["purl"], format!("pkg:cargo/ferrocm-vgpu-exec@{version}"));
+        let executor = components.iter().find(|one| one["name"] == "ferrocm-vgpu-exec").expect("the executor");
+        let version = executor["version"].as_str().expect("a version");
+        assert_eq!(executor["purl"], format!("pkg:cargo/ferrocm-vgpu-exec@{version}"));
         assert!(components.len() > 40, "{}", components.len());
         judge(&json);
     }

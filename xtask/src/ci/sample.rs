@@ -38,7 +38,7 @@ struct Variant {
 }
 
 const OUT_OF_BOUNDS: Edit = ("src/scale.cu", "if (i < count)", "if (i <= count)");
-const SETTINGS: &str = ".ferrocm/ci.toml";
+const SETTINGS: &str = ".ferrocm/fleet.toml";
 const LAST_SETTING: &str = "test-timeout = 120\n";
 
 const VARIANTS: &[Variant] = &[
@@ -345,7 +345,7 @@ impl Pipeline<'_> {
     /// What cargo-nextest says of tests is judged by the rows of the component.
     fn rust_tests_are_judged(&self) -> Result<()> {
         let wrong: Edit = ("../sample-rust/tests/device.rs", "Ok(8_002_000.0)", "Ok(1.0)");
-        let settings = |row: &'static str| ("../sample-rust/.ferrocm/ci.toml", LAST_SETTING, row);
+        let settings = |row: &'static str| ("../sample-rust/.ferrocm/fleet.toml", LAST_SETTING, row);
         let row = "[[expected-failure]]\ntest = \"sums_*\"\nreason = \"issue 19\"\n";
         let disabled = "[[disabled]]\ntest = \"sums_*\"\nreason = \"issue 20\"\n";
         for (name, edits, told) in [

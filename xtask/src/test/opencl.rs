@@ -103,7 +103,7 @@ fn run_tests(device: &str) -> Result<Outcome> {
     let tests = tests(&tools::target_folder().join(ADDITION))?;
     let mut pytest = command(&place()?, "python3", device)?;
     pytest.args(["-m", "pytest", "-p", "no:cacheprovider", "--quiet", "-rfE", "--tb=line", "."]);
-    // Programs that an earlier engine or compiler has made are compiled again.
+    // Programs that an earlier executor or compiler has made are compiled again.
     pytest.env("PYOPENCL_NO_CACHE", "1").current_dir(tests);
     let output = pytest.output().with_context(|| format!("cannot start {}", run::describe(&pytest)))?;
     let text = String::from_utf8_lossy(&output.stdout);

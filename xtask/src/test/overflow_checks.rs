@@ -1,4 +1,4 @@
-//! `cargo xtask test overflow-checks`: the device tests with overflow checks in the virtual GPU's engine, too.
+//! `cargo xtask test overflow-checks`: the device tests with overflow checks in the virtual GPU's executor, too.
 
 use super::shared::{DEVICE_TESTS, Shared, execute};
 use super::steps::Step;
@@ -7,9 +7,9 @@ use crate::tools;
 
 /// The virtual device that they run on.
 const DEVICE: &str = "vgpu:gfx1100";
-/// What else is checked everywhere in the tests' profile, and not in the engine.
+/// What else is checked everywhere in the tests' profile, and not in the executor.
 const OVERFLOW_CHECKS: &str = "profile.dev.package.ferrocm-vgpu-exec.overflow-checks=true";
-/// The engine of its own has a target folder of its own, below that of the tests.
+/// The executor of its own has a target folder of its own, below that of the tests.
 const TARGET: &str = "overflow-checks";
 
 pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {

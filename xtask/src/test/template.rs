@@ -1,6 +1,6 @@
 //! The crate of `docs/use/own-crate.md`, built and run where a stranger has it: outside of this workspace.
 //!
-//! An engine takes minutes to compile, whatever the profile. The steps of every test run therefore make debug builds beside what the tests
+//! The executor takes minutes to compile, whatever the profile. The steps of every test run therefore make debug builds beside what the tests
 //! have built ([`beside_the_tests`], [`without_virtual`]). `cargo xtask test template` leaves nothing out.
 
 use std::fs;
@@ -55,7 +55,7 @@ pub(super) fn steps<'a>() -> Vec<Step<'a>> {
     vec![Step::new("own crate in every way", || whole().map(|()| Outcome::Passed))]
 }
 
-/// The debug build with the virtual GPU, with the engine that the tests have been built with, and its run.
+/// The debug build with the virtual GPU, with the executor that the tests have been built with, and its run.
 pub(super) fn beside_the_tests() -> Result<()> {
     let copy = Copy::beside_the_tests()?;
     let mut build = cargo(copy.folder.path(), &copy.target);
@@ -80,7 +80,7 @@ pub(super) fn without_virtual() -> Result<()> {
     copy.run_without_virtual(Profile::Debug, &PROGRAMS[..1])
 }
 
-/// Debug and release, with and without default features, as people build it: the engine twice.
+/// Debug and release, with and without default features, as people build it: the executor twice.
 fn whole() -> Result<()> {
     let copy = Copy::alone()?;
     for profile in [Profile::Debug, Profile::Release] {

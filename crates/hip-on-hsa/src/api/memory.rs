@@ -151,7 +151,7 @@ pub(crate) unsafe extern "C" fn hipFreeAsync(pointer: *mut c_void, stream: hipSt
         let found = memory(runtime).remove(pointer as usize, &[Origin::Device]).ok_or(INVALID_VALUE)?;
         let freed = match &found.pool {
             Some(pool) => stream
-                .submit(runtime, |engine| engine.tail())
+                .submit(runtime, |submitter| submitter.tail())
                 .map(|freed| pool.give_back(runtime, &found, Some(freed))),
             None => {
                 let later = found.clone();

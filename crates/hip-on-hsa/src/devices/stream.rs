@@ -11,10 +11,10 @@ use crate::devices::cu_mask::CuMask;
 use crate::devices::device::{Device, current_device};
 use crate::devices::turn::Submissions;
 use crate::error::Result;
-use crate::queue::engine::Engine;
 use crate::queue::marker::Marker;
 use crate::queue::progress::UnderWay;
 use crate::queue::progress::{Owner, Progress, Report};
+use crate::queue::submitter::Submitter;
 use crate::queue::worker::Worker;
 use crate::registry::{Kind, Registry};
 use crate::runtime::{Runtime, runtime};
@@ -80,7 +80,7 @@ pub(crate) struct Stream {
 #[derive(Default)]
 struct Inner {
     /// Created with the first work.
-    engine: Option<Engine>,
+    submitter: Option<Submitter>,
     worker: Option<Worker>,
     /// The last failure's text.
     report: Report,
@@ -132,71 +132,71 @@ impl Stream {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn engine<'a>(&self, runtime: &'static Runtime, inner: &'a mut Inner) -> Result<&'a mut Engine> {
+    fn submitter<'a>(&self, runtime: &'static Runtime, inner: &'a mut Inner) -> Result<&'a mut Submitter> {
         if inner.closed {
             return Err(hipError_t::hipErrorContextIsDestroyed);
         }
-        if inner.engine.is_none() {
-            let mut engine =
-                Engine::new(runtime, self.device, self.priority, self.this.clone() as Weak<dyn Owner>)?;
+        if inner.submitter.is_none() {
+            let mut submitter =
+                Submitter::new(runtime, self.device, self.priority, self.this.clone() as Weak<dyn Owner>)?;
             if let Some(mask) = self.cu_mask() {
-                engine.set_cu_mask(&mask.compute_units(self.device))?;
+                submitter.set_cu_mask(&mask.compute_units(self.device))?;
             }
             for marker in &inner.unreached {
-                engine.wait_for(marker.clone())?;
+                submitter.wait_for(marker.clone())?;
             }
             inner.unreached.clear();
             if inner.counts {
-                engine.set_counters(true)?;
+                submitter.set_counters(true)?;
             }
-            *self.current() = Some(engine.progress.clone());
-            inner.engine = Some(engine);
+            *self.current() = Some(submitter.progress.clone());
+            inner.submitter = Some(submitter);
         }
-        let engine = inner.engine.as_mut().ok_or(hipError_t::hipErrorUnknown)?;
-        engine.check()?;
-        Ok(engine)
+        let submitter = inner.submitter.as_mut().ok_or(hipError_t::hipErrorUnknown)?;
+        submitter.check()?;
+        Ok(submitter)
     }
 
     /// The stream's queue where it is made with the first work, or has to wait for what a failed one did not come to.
-    fn used_engine<'a>(
+    fn used_submitter<'a>(
         &self,
         runtime: &'static Runtime,
         inner: &'a mut Inner,
-    ) -> Result<Option<&'a mut Engine>> {
+    ) -> Result<Option<&'a mut Submitter>> {
         inner.unreached.retain(|marker| !marker.is_done(runtime));
-        if inner.engine.is_none() && inner.unreached.is_empty() {
+        if inner.submitter.is_none() && inner.unreached.is_empty() {
             return Ok(None);
         }
-        self.engine(runtime, inner).map(Some)
+        self.submitter(runtime, inner).map(Some)
     }
 
     /// Writes to the stream's queue. Only for [`Order`](crate::devices::turn::Order), which knows what has to be waited for first.
-    pub(super) fn with_engine<T>(
+    pub(super) fn with_submitter<T>(
         &self,
         runtime: &'static Runtime,
-        work: impl FnOnce(&mut Engine, &mut Option<Worker>) -> Result<T>,
+        work: impl FnOnce(&mut Submitter, &mut Option<Worker>) -> Result<T>,
     ) -> Result<T> {
         let mut inner = self.lock();
-        self.engine(runtime, &mut inner)?;
-        let Inner { engine: Some(engine), worker, .. } = &mut *inner else {
+        self.submitter(runtime, &mut inner)?;
+        let Inner { submitter: Some(submitter), worker, .. } = &mut *inner else {
             return Err(hipError_t::hipErrorUnknown);
         };
-        work(engine, worker)
+        work(submitter, worker)
     }
 
     /// A marker behind all work of the stream, or `None` if all has completed or the stream has failed.
     pub(crate) fn tail(&self, runtime: &'static Runtime) -> Result<Option<Arc<Marker>>> {
         let mut inner = self.lock();
-        let failed = inner.engine.as_ref().is_some_and(|engine| engine.check().is_err());
+        let failed = inner.submitter.as_ref().is_some_and(|submitter| submitter.check().is_err());
         if failed {
             return Ok(None);
         }
-        match self.used_engine(runtime, &mut inner)? {
-            Some(engine) if !engine.is_idle() => match engine.tail() {
+        match self.used_submitter(runtime, &mut inner)? {
+            Some(submitter) if !submitter.is_idle() => match submitter.tail() {
                 Ok(marker) if !marker.is_done(runtime) => Ok(Some(marker)),
                 Ok(_) => Ok(None),
                 // A stream that fails at this moment has nothing to wait for either.
-                Err(_) if engine.check().is_err() => Ok(None),
+                Err(_) if submitter.check().is_err() => Ok(None),
                 Err(code) => Err(code),
             },
             _ => Ok(None),
@@ -229,8 +229,8 @@ impl Stream {
     pub(super) fn wait_for_own_work(&self, runtime: &'static Runtime) -> Result {
         let (progress, fence) = {
             let mut inner = self.lock();
-            let Some(engine) = self.used_engine(runtime, &mut inner)? else { return Ok(()) };
-            (engine.progress.clone(), engine.fence()?)
+            let Some(submitter) = self.used_submitter(runtime, &mut inner)? else { return Ok(()) };
+            (submitter.progress.clone(), submitter.fence()?)
         };
         progress.wait(runtime, fence)
     }
@@ -251,15 +251,15 @@ impl Stream {
     /// the failed one was to wait for.
     fn report_failure(&self) -> Option<hipError_t> {
         let mut inner = self.lock();
-        let engine = inner.engine.as_ref()?;
-        let code = engine.progress.fault()?;
-        let first = !engine.progress.reported.swap(true, Ordering::AcqRel);
+        let submitter = inner.submitter.as_ref()?;
+        let code = submitter.progress.fault()?;
+        let first = !submitter.progress.reported.swap(true, Ordering::AcqRel);
         if first {
-            inner.report = engine.progress.report();
+            inner.report = submitter.progress.report();
         }
         if matches!(self.role, Role::Null | Role::PerThread) {
-            let failed = inner.engine.take();
-            inner.unreached.extend(failed.iter().flat_map(Engine::unreached));
+            let failed = inner.submitter.take();
+            inner.unreached.extend(failed.iter().flat_map(Submitter::unreached));
             *self.current() = None;
             drop(inner);
             // Destroying the queue may wait for the error callback, which takes this lock.
@@ -330,18 +330,18 @@ impl Stream {
     /// Whether what the stream's own queue was given has completed.
     pub(super) fn has_done_own_work(&self, runtime: &'static Runtime) -> Result<bool> {
         let mut inner = self.lock();
-        let Some(engine) = self.used_engine(runtime, &mut inner)? else { return Ok(true) };
-        if engine.is_idle() {
+        let Some(submitter) = self.used_submitter(runtime, &mut inner)? else { return Ok(true) };
+        if submitter.is_idle() {
             return Ok(true);
         }
-        let fence = engine.fence()?;
-        engine.progress.has_reached(fence)
+        let fence = submitter.fence()?;
+        submitter.progress.has_reached(fence)
     }
 
     /// Has kernels that begin from now on count what they do, or no longer.
     pub(crate) fn set_counters(&self, runtime: &'static Runtime, on: bool) -> Result {
         let mut inner = self.lock();
-        self.engine(runtime, &mut inner)?.set_counters(on)?;
+        self.submitter(runtime, &mut inner)?.set_counters(on)?;
         inner.counts = on;
         Ok(())
     }
@@ -352,7 +352,7 @@ impl Stream {
     /// The buffer is null or has as many bytes.
     pub(crate) unsafe fn take_counters(&self, buffer: *mut std::ffi::c_char, size: usize) -> usize {
         // SAFETY: the caller's promise.
-        self.lock().engine.as_ref().map_or(0, |engine| unsafe { engine.take_counters(buffer, size) })
+        self.lock().submitter.as_ref().map_or(0, |submitter| unsafe { submitter.take_counters(buffer, size) })
     }
 
     /// What is known of the last failure; nothing if there was none.
@@ -365,13 +365,13 @@ impl Stream {
 
     /// How far the stream's queue has come.
     pub(crate) fn progress(&self, runtime: &'static Runtime) -> Result<Arc<Progress>> {
-        Ok(self.engine(runtime, &mut self.lock())?.progress.clone())
+        Ok(self.submitter(runtime, &mut self.lock())?.progress.clone())
     }
 
     /// Ends what binds the stream's queue to others.
     pub(crate) fn unbind(&self) {
-        if let Some(engine) = &self.lock().engine {
-            engine.progress.unbind();
+        if let Some(submitter) = &self.lock().submitter {
+            submitter.progress.unbind();
         }
     }
 
@@ -383,13 +383,13 @@ impl Stream {
         }
     }
 
-    /// Fails the stream if it can never end, see [`Engine::check_health`], and ends what waits for a stream that has failed.
+    /// Fails the stream if it can never end, see [`Submitter::check_health`], and ends what waits for a stream that has failed.
     pub(crate) fn check_health(&self) {
         // A stream that somebody has locked is looked at the next time.
         let Ok(mut inner) = self.inner.try_lock() else { return };
-        if let Some(engine) = &mut inner.engine {
-            engine.check_health();
-            engine.release_waiters();
+        if let Some(submitter) = &mut inner.submitter {
+            submitter.check_health();
+            submitter.release_waiters();
         }
     }
 
@@ -404,11 +404,11 @@ impl Stream {
         let mut inner = self.lock();
         inner.closed = true;
         inner.unreached.clear();
-        let engine = inner.engine.take();
+        let submitter = inner.submitter.take();
         *self.current() = None;
         let worker = inner.worker.take();
         drop(inner);
-        drop(engine);
+        drop(submitter);
         drop(worker);
         self.device.remove_stream(self);
     }
@@ -434,10 +434,14 @@ impl Stream {
 }
 
 impl Owner for Stream {
-    /// See [`Engine::release_waiters`].
+    /// See [`Submitter::release_waiters`].
     fn release_waiters(&self, progress: &Arc<Progress>) -> Option<UnderWay> {
         let mut inner = self.lock();
-        inner.engine.as_mut().filter(|engine| Arc::ptr_eq(&engine.progress, progress))?.release_waiters()
+        inner
+            .submitter
+            .as_mut()
+            .filter(|submitter| Arc::ptr_eq(&submitter.progress, progress))?
+            .release_waiters()
     }
 }
 

@@ -15,9 +15,9 @@ use hip_sys::hipError_t;
 use crate::devices::device::Device;
 use crate::devices::stream::{Role, Stream};
 use crate::error::Result;
-use crate::queue::engine::Engine;
 use crate::queue::marker::Marker;
 use crate::queue::progress::Progress;
+use crate::queue::submitter::Submitter;
 use crate::queue::worker::{Job, Worker};
 use crate::runtime::Runtime;
 
@@ -85,7 +85,7 @@ impl Stream {
     pub(crate) fn submit<T>(
         &self,
         runtime: &'static Runtime,
-        work: impl FnOnce(&mut Engine) -> Result<T>,
+        work: impl FnOnce(&mut Submitter) -> Result<T>,
     ) -> Result<T> {
         self.order().submit(runtime, work)
     }
@@ -169,15 +169,15 @@ impl Order<'_> {
     pub(crate) fn submit<T>(
         &self,
         runtime: &'static Runtime,
-        work: impl FnOnce(&mut Engine) -> Result<T>,
+        work: impl FnOnce(&mut Submitter) -> Result<T>,
     ) -> Result<T> {
-        self.submit_with(runtime, |engine, _| work(engine))
+        self.submit_with(runtime, |submitter, _| work(submitter))
     }
 
     fn submit_with<T>(
         &self,
         runtime: &'static Runtime,
-        work: impl FnOnce(&mut Engine, &mut Option<Worker>) -> Result<T>,
+        work: impl FnOnce(&mut Submitter, &mut Option<Worker>) -> Result<T>,
     ) -> Result<T> {
         // Other streams are asked before this one is locked: nobody ever holds two of these locks.
         let predecessors = self.predecessors(runtime)?;
@@ -192,17 +192,17 @@ impl Order<'_> {
         &self,
         runtime: &'static Runtime,
         predecessors: Vec<Predecessor>,
-        work: impl FnOnce(&mut Engine, &mut Option<Worker>) -> Result<T>,
+        work: impl FnOnce(&mut Submitter, &mut Option<Worker>) -> Result<T>,
     ) -> Result<T> {
-        self.stream.with_engine(runtime, |engine, worker| {
+        self.stream.with_submitter(runtime, |submitter, worker| {
             for Predecessor { marker, seen } in predecessors {
-                engine.wait_for(marker)?;
+                submitter.wait_for(marker)?;
                 if let Some(seen) = seen {
                     seen.note(self.stream);
                 }
             }
             self.stream.submissions.count.fetch_add(1, Ordering::AcqRel);
-            work(engine, worker)
+            work(submitter, worker)
         })
     }
 
@@ -211,9 +211,9 @@ impl Order<'_> {
         for device in self.foreign.iter().flatten() {
             let Some(end) = self.stream.tail(runtime)? else { return Ok(()) };
             let null = device.null_stream();
-            null.with_engine(runtime, |engine, _| {
+            null.with_submitter(runtime, |submitter, _| {
                 null.submissions.count.fetch_add(1, Ordering::AcqRel);
-                engine.wait_for(end)
+                submitter.wait_for(end)
             })
             // What becomes of a null stream that has failed is for its own calls to tell.
             .or_else(|code| if null.failure().is_some() { Ok(()) } else { Err(code) })?;
@@ -240,19 +240,19 @@ impl Order<'_> {
         blocks: bool,
         run: impl FnOnce(Result<Turn>, &Arc<Progress>) + Send + 'static,
     ) -> Result {
-        self.submit_with(runtime, |engine, worker| {
+        self.submit_with(runtime, |submitter, worker| {
             let worker = match worker {
                 Some(worker) => worker,
                 None => worker.insert(Worker::start()?),
             };
-            let after = engine.tail()?;
+            let after = submitter.tail()?;
             let done =
                 if blocks { Some(Arc::new(Marker::new(runtime, self.stream.device.agent)?)) } else { None };
             // The code comes last: once it may run, the call has succeeded.
             if let Some(done) = &done {
-                engine.wait_for_host(done.clone())?;
+                submitter.wait_for_host(done.clone())?;
             }
-            let progress = engine.progress.clone();
+            let progress = submitter.progress.clone();
             let run = move |failure: Option<hipError_t>| run(failure.map_or(Ok(Turn(())), Err), &progress);
             worker.send(Job { after, done: done.clone(), run: Box::new(run) }).inspect_err(|_| {
                 if let Some(done) = &done {
@@ -266,11 +266,11 @@ impl Order<'_> {
     pub(crate) fn run(
         &self,
         runtime: &'static Runtime,
-        work: impl FnOnce(&mut Engine) -> Result<u64>,
+        work: impl FnOnce(&mut Submitter) -> Result<u64>,
     ) -> Result {
-        let submitted = self.submit(runtime, |engine| {
-            let fence = work(engine)?;
-            Ok((engine.progress.clone(), fence))
+        let submitted = self.submit(runtime, |submitter| {
+            let fence = work(submitter)?;
+            Ok((submitter.progress.clone(), fence))
         });
         let done = submitted.and_then(|(progress, fence)| progress.wait(runtime, fence));
         self.stream.tell(runtime, done)
@@ -291,8 +291,8 @@ impl Order<'_> {
         if predecessors.is_empty() {
             return self.stream.wait_for_own_work(runtime);
         }
-        let (progress, fence) = self.submit_behind(runtime, predecessors, |engine, _| {
-            Ok((engine.progress.clone(), engine.fence()?))
+        let (progress, fence) = self.submit_behind(runtime, predecessors, |submitter, _| {
+            Ok((submitter.progress.clone(), submitter.fence()?))
         })?;
         progress.wait(runtime, fence)
     }

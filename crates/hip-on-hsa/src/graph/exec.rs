@@ -212,10 +212,11 @@ impl Exec {
             }
             earlier.retain(|end| !end.is_done(runtime));
             if !earlier.is_empty() {
-                stream.submit(runtime, |engine| {
-                    let own = engine.point().engine;
-                    let others = earlier.iter().filter(|end| end.point().is_none_or(|at| at.engine != own));
-                    others.cloned().try_for_each(|end| engine.wait_for(end))
+                stream.submit(runtime, |submitter| {
+                    let own = submitter.point().submitter;
+                    let others =
+                        earlier.iter().filter(|end| end.point().is_none_or(|at| at.submitter != own));
+                    others.cloned().try_for_each(|end| submitter.wait_for(end))
                 })?;
             }
             *last = Arc::downgrade(stream);
@@ -230,8 +231,9 @@ impl Exec {
         }
         let mut done = program.enqueue(runtime, steps, stream, &streams);
         for lane in streams.iter().filter(|lane| !Arc::ptr_eq(lane, stream)) {
-            let end = lane.submit(runtime, |engine| engine.tail());
-            if let Err(code) = end.and_then(|end| stream.submit(runtime, |engine| engine.wait_for(end))) {
+            let end = lane.submit(runtime, |submitter| submitter.tail());
+            if let Err(code) = end.and_then(|end| stream.submit(runtime, |submitter| submitter.wait_for(end)))
+            {
                 // Whoever waits for the launch does not wait for this lane. A lane that has failed says itself why.
                 if lane.failure().is_none() {
                     stream.fail(code, "a part of a graph could not be waited for");
@@ -394,24 +396,25 @@ impl Program {
         let mut points: Vec<Option<Arc<Marker>>> = Vec::new();
         if streams.iter().any(|lane| !Arc::ptr_eq(lane, leader)) {
             points.resize(self.points, None);
-            points[START] = Some(leader.submit(runtime, |engine| engine.tail())?);
+            points[START] = Some(leader.submit(runtime, |submitter| submitter.tail())?);
         }
         for action in &self.actions {
             match action {
                 Action::Packets { lane, range } => {
                     let packets = &mut self.packets[range.clone()];
                     let arguments = &self.arguments;
-                    streams[*lane].submit(runtime, |engine| engine.dispatch_prepared(packets, arguments))?;
+                    streams[*lane]
+                        .submit(runtime, |submitter| submitter.dispatch_prepared(packets, arguments))?;
                 }
                 Action::Enqueue { lane, step } => steps[*step].op.enqueue(runtime, &streams[*lane])?,
                 Action::Note { lane, point } => {
-                    points[*point] = Some(streams[*lane].submit(runtime, |engine| engine.tail())?);
+                    points[*point] = Some(streams[*lane].submit(runtime, |submitter| submitter.tail())?);
                 }
                 // What is on the launch's own stream follows its beginning anyway.
                 Action::Wait { lane, point: START } if Arc::ptr_eq(&streams[*lane], leader) => {}
                 Action::Wait { lane, point } => {
                     if let Some(marker) = points[*point].clone() {
-                        streams[*lane].submit(runtime, |engine| engine.wait_for(marker))?;
+                        streams[*lane].submit(runtime, |submitter| submitter.wait_for(marker))?;
                     }
                 }
             }

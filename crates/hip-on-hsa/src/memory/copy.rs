@@ -21,8 +21,8 @@ use crate::gpu::{STAGING_BYTES, Staging};
 use crate::memory::allocation::{Use, memory};
 use crate::memory::external::is_in_reach;
 use crate::memory::rect::{Piece, Rect, Rows};
-use crate::queue::engine::CopyOp;
 use crate::queue::progress::Progress;
+use crate::queue::submitter::CopyOp;
 use crate::runtime::Runtime;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
@@ -314,18 +314,18 @@ impl Request {
                     }
                 })
             }
-            _ => self.copy_by_engine(wait),
+            _ => self.copy_by_device(wait),
         }
     }
 
     /// Enqueues a copy of which neither end may be touched before the stream gets there.
     fn run_in_turn(self) -> Result {
-        let by_engine = match (self.dst, self.src) {
+        let by_device = match (self.dst, self.src) {
             (Place::Device(to), Place::Device(from)) => std::ptr::eq(to, from) || reaches(to, from),
             (Place::Device(_), Place::Pinned(_)) | (Place::Pinned(_), Place::Device(_)) => true,
             _ => false,
         };
-        if by_engine {
+        if by_device {
             return self.run(false);
         }
         let Self { runtime, rect, dst, src, .. } = self;
@@ -354,10 +354,10 @@ impl Request {
         CopyOp { dst: dst as *mut c_void, dst_agent, src: src as *const c_void, src_agent, size }
     }
 
-    fn copy_by_engine(self, wait: bool) -> Result {
+    fn copy_by_device(self, wait: bool) -> Result {
         let ops: Vec<CopyOp> = self.rect.rows().map(|(dst, src, size)| self.op(dst, src, size)).collect();
         // SAFETY: both ends are allocations that hold their extents; frees wait for the device, or for the stream.
-        let copy = |engine: &mut crate::queue::engine::Engine| unsafe { engine.copy(&ops, None) };
+        let copy = |submitter: &mut crate::queue::submitter::Submitter| unsafe { submitter.copy(&ops, None) };
         if wait {
             self.order().run(self.runtime, copy)
         } else {
@@ -417,11 +417,11 @@ impl Request {
                 });
                 used += size;
             }
-            let submitted = self.order().submit(self.runtime, |engine| {
-                // SAFETY: the staging buffer stays with the engine until the copies have completed; the destination is an
+            let submitted = self.order().submit(self.runtime, |submitter| {
+                // SAFETY: the staging buffer stays with the submitter until the copies have completed; the destination is an
                 // allocation whose free waits for the device.
-                let fence = unsafe { engine.copy(&ops, Some(staging)) }?;
-                Ok((engine.progress.clone(), fence))
+                let fence = unsafe { submitter.copy(&ops, Some(staging)) }?;
+                Ok((submitter.progress.clone(), fence))
             })?;
             flying.push_back(submitted);
         }
@@ -467,11 +467,11 @@ impl Request {
                 });
                 used += size;
             }
-            let submitted = self.order().submit(self.runtime, |engine| {
-                // SAFETY: the buffer stays with the engine until the copies have completed, or the engine is gone; the source
+            let submitted = self.order().submit(self.runtime, |submitter| {
+                // SAFETY: the buffer stays with the submitter until the copies have completed, or the submitter is gone; the source
                 // is an allocation whose free waits for the device.
-                let fence = unsafe { engine.copy(&ops, Some(staging.clone())) }?;
-                Ok((engine.progress.clone(), fence))
+                let fence = unsafe { submitter.copy(&ops, Some(staging.clone())) }?;
+                Ok((submitter.progress.clone(), fence))
             });
             match submitted {
                 Ok((progress, fence)) => flying.push_back(Landing { progress, fence, staging, batch }),
@@ -533,8 +533,8 @@ pub(crate) fn upload(
         size: bytes.len(),
     };
     let stream = Stream::new(device, hip_sys::hipStreamNonBlocking, 0, Role::User);
-    // SAFETY: the buffer stays with the engine until the copy has completed; the caller knows the destination.
-    let copied = stream.order().run(runtime, |engine| unsafe { engine.copy(&[copy], Some(staging)) });
+    // SAFETY: the buffer stays with the submitter until the copy has completed; the caller knows the destination.
+    let copied = stream.order().run(runtime, |submitter| unsafe { submitter.copy(&[copy], Some(staging)) });
     stream.close(runtime);
     copied
 }

@@ -13,7 +13,7 @@ use crate::gpu::{STAGING_BYTES, Staging};
 use crate::memory::allocation::{Use, memory};
 use crate::memory::external::is_in_reach;
 use crate::memory::rect::Rows;
-use crate::queue::engine::CopyOp;
+use crate::queue::submitter::CopyOp;
 use crate::runtime::Runtime;
 
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
@@ -215,9 +215,9 @@ fn run(
                 size: rows.width,
             })
             .collect();
-        // SAFETY: the buffer stays with the engine until the copies have completed; the destination is an allocation
+        // SAFETY: the buffer stays with the submitter until the copies have completed; the destination is an allocation
         // whose free waits for the device, or for the stream.
-        return order.submit(runtime, |engine| unsafe { engine.copy(&ops, Some(staging)) }).map(drop);
+        return order.submit(runtime, |submitter| unsafe { submitter.copy(&ops, Some(staging)) }).map(drop);
     }
     order.run_in_turn(runtime, true, move |turn, progress| {
         let Ok(turn) = turn else { return };

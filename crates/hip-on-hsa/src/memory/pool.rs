@@ -337,8 +337,8 @@ impl Pool {
 
     /// A block for work that follows on the stream.
     fn find_block(&self, runtime: &'static Runtime, stream: &Stream, size: usize) -> Result<Block> {
-        let ready = stream.submit(runtime, |engine| {
-            let point = engine.point();
+        let ready = stream.submit(runtime, |submitter| {
+            let point = submitter.point();
             Ok(self.take(runtime, size, |state, block| {
                 block.is_before(point, state.follow_events)
                     || block.freed.is_none()
@@ -357,11 +357,11 @@ impl Pool {
             return Ok(block);
         }
         // There is no memory but what will be free later: the stream waits for that, or else the program does.
-        let later = stream.submit(runtime, |engine| {
+        let later = stream.submit(runtime, |submitter| {
             let found = self.take(runtime, size, |state, _| state.internal_dependencies);
             let Some(block) = found else { return Ok(None) };
             if let Some(freed) = block.freed.clone()
-                && let Err(code) = engine.wait_for(freed)
+                && let Err(code) = submitter.wait_for(freed)
             {
                 self.put(runtime, block);
                 return Err(code);

@@ -88,7 +88,7 @@ impl Event {
             return shared.record(runtime, stream);
         }
         let launches = stream.unseen.launches();
-        let marker = stream.submit(runtime, |engine| engine.marker())?;
+        let marker = stream.submit(runtime, |submitter| submitter.marker())?;
         *self.lock() = Recorded { marker: Some(marker), launches, captured: None };
         Ok(())
     }
@@ -100,7 +100,7 @@ impl Event {
         }
         let marker = self.lock().marker.clone();
         match marker {
-            Some(marker) => stream.submit(runtime, |engine| engine.wait_for(marker)),
+            Some(marker) => stream.submit(runtime, |submitter| submitter.wait_for(marker)),
             None => Ok(()),
         }
     }

@@ -174,18 +174,18 @@ impl Launch {
         // What workgroups synchronise by lies before the arguments and lives as long as they do. Behind them would be where kernels that
         // go beyond their arguments read.
         let before = if *cooperative { GRID_SYNC.next_multiple_of(layout.align.max(64)) } else { 0 };
-        let printed = stream.submit(runtime, |engine| {
-            let (queue, shared_base, private_base) = engine.geometry();
-            let services = engine.services(layout.services)?;
+        let printed = stream.submit(runtime, |submitter| {
+            let (queue, shared_base, private_base) = submitter.geometry();
+            let services = submitter.services(layout.services)?;
             let mut geometry = Geometry { queue, shared_base, private_base, services, ..self.geometry() };
             let printed = match layout.services.print_buffer {
-                true => Some(engine.print_buffer()?),
+                true => Some(submitter.print_buffer()?),
                 false => None,
             };
             if let Some(printed) = &printed {
                 printed.know(&function.code.formats);
             }
-            engine.dispatch(dispatch, before, layout.size, layout.align, |sync, segment| {
+            submitter.dispatch(dispatch, before, layout.size, layout.align, |sync, segment| {
                 if let Some(sync) = sync.first_chunk_mut() {
                     let shared = shared.as_ref().map_or(0, |shared| shared.start() as u64);
                     *sync = grids.sync(shared, blocks.iter().product());
@@ -195,7 +195,7 @@ impl Launch {
                 unsafe { layout.write(segment, arguments, &geometry) }
             })?;
             if let Some(shared) = shared {
-                engine.hold(shared);
+                submitter.hold(shared);
             }
             Ok(printed)
         })?;

@@ -45,7 +45,7 @@ impl Drop for Signal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Point {
     /// Which queue, of all that the process has had.
-    pub(crate) engine: u64,
+    pub(crate) submitter: u64,
     /// How many packets it has.
     pub(crate) packets: u64,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Point {
 impl Point {
     /// Whether what follows `later` in its queue follows this point too.
     pub(crate) fn is_before(self, later: Self) -> bool {
-        self.engine == later.engine && self.packets <= later.packets
+        self.submitter == later.submitter && self.packets <= later.packets
     }
 }
 

@@ -87,7 +87,7 @@ impl From<String> for Report {
 #[derive(Debug)]
 pub(crate) struct Progress {
     /// Which queue, of all that the process has had.
-    pub(crate) engine: u64,
+    pub(crate) submitter: u64,
     hsa: Hsa,
     signal: ProgressSignal<Codes>,
     fault: AtomicU32,
@@ -112,7 +112,7 @@ impl Progress {
     pub(crate) fn new(hsa: Hsa, owner: Weak<dyn Owner>) -> Result<Arc<Self>> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Ok(Arc::new(Self {
-            engine: NEXT.fetch_add(1, Ordering::Relaxed),
+            submitter: NEXT.fetch_add(1, Ordering::Relaxed),
             hsa,
             signal: ProgressSignal::new(hsa)?,
             fault: AtomicU32::new(0),
@@ -192,7 +192,7 @@ impl Progress {
 
     /// Whether a point is one of a queue that fails together with this one.
     pub(crate) fn shares_work_with(self: &Arc<Self>, point: Option<Point>) -> bool {
-        point.is_some_and(|point| self.family().iter().any(|member| member.engine == point.engine))
+        point.is_some_and(|point| self.family().iter().any(|member| member.submitter == point.submitter))
     }
 
     /// The failure, if the queue has failed.
@@ -365,7 +365,7 @@ pub(crate) unsafe extern "C" fn on_queue_error(
     data: *mut c_void,
 ) {
     let _ = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: `data` is the reference that `Engine::new` gave away, which lives until the queue is destroyed; this
+        // SAFETY: `data` is the reference that `Submitter::new` gave away, which lives until the queue is destroyed; this
         // adds one for the time of the call.
         let progress = unsafe {
             Arc::increment_strong_count(data.cast::<Progress>());

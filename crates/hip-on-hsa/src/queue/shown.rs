@@ -111,7 +111,7 @@ pub(crate) fn kernels(runtime: &Runtime, gpu: &Gpu, queue: u64, packets: &mut [P
     }
 }
 
-/// Remembers a copy that the engines have been asked for.
+/// Remembers a copy that the submitters have been asked for.
 pub(crate) fn copy(
     runtime: &Runtime,
     gpu: &Gpu,

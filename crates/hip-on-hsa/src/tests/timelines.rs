@@ -25,7 +25,7 @@ fn the_program_of_the_timeline() {
         for _ in 0..3 {
             assert_eq!(hip.launch(work, stream), OK);
         }
-        // The stream is busy, so that the engine copies.
+        // The stream is busy, so that the submitter copies.
         let direction = hipMemcpyKind::hipMemcpyDeviceToDevice;
         assert_eq!(hip!(hip, hipMemcpyAsync(memory[0], memory[1], BYTES, direction, stream)), OK);
         drop(hold);

@@ -7,7 +7,7 @@ use hip_sys::{
     HIP_MEMCPY3D, Source, Table, hip_Memcpy2D, hipChannelFormatDesc, hipDeviceAttribute_t,
     hipDeviceProp_tR0600, hipError_t, hipMemPoolProps, hipMemoryType, hipPointerAttribute_t,
 };
-use sysroot_test::{Sysroot, compare_symbols};
+use test_support::sysroot::{Sysroot, compare_symbols};
 
 /// Each release's version of HIP by its headers, and the version in the file's name.
 const VERSIONS: [(&str, (&str, &str)); 4] = [

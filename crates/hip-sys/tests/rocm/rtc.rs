@@ -7,7 +7,7 @@ use std::ptr::{null, null_mut};
 use code_object::CodeObject;
 use hip_sys::Source;
 use hip_sys::rtc::{Table, hiprtcProgram, hiprtcResult};
-use sysroot_test::{Sysroot, compare_symbols};
+use test_support::sysroot::{Sysroot, compare_symbols};
 
 /// What is known of a release's compiler.
 #[derive(Clone, Copy)]

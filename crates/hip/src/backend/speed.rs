@@ -5,7 +5,7 @@ use std::sync::Once;
 
 use crate::error::Result;
 
-/// What a program's `Cargo.toml` needs. With checks inside vector loads and stores, the engine has two fifths more code and takes a third
+/// What a program's `Cargo.toml` needs. With checks inside vector loads and stores, the executor has two fifths more code and takes a third
 /// longer to compile; its debug information would be most of a program's size.
 const PROFILE: &str = "\
 [profile.dev.package.ferrocm-vgpu]

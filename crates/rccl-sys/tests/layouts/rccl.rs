@@ -2,7 +2,7 @@
 
 use std::mem::offset_of;
 
-use layout_test::{Layout, Table, Version};
+use test_support::layout::{Layout, Table, Version};
 
 macro_rules! layout {
     ($c:literal, $t:ty $(, $name:literal = $($field:tt).+)*) => {

@@ -1,6 +1,6 @@
 //! Comparisons and classification: lane masks. Half of the predicates are the others' opposites and share their handlers.
 
-use super::engine::{INVERT, MaskTo, Op, ops};
+use super::lanewise::{INVERT, MaskTo, Op, ops};
 use super::operand::{B, B16, B64, H, I16, W16};
 use super::select::choose;
 use crate::Handler;

@@ -1,7 +1,7 @@
 //! Conversions between number formats, and operations on numbers of several formats.
 
 use super::eight::Byte;
-use super::engine::{Cx, Op, ops};
+use super::lanewise::{Cx, Op, ops};
 use super::operand::{Arg, B16, H, I16, Mixed, Source, W16};
 use super::result::Ret;
 use super::select::table;

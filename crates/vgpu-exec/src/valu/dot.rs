@@ -2,7 +2,7 @@
 
 use vgpu_isa::Generation;
 
-use super::engine::{Cx, Op, ops};
+use super::lanewise::{Cx, Op, ops};
 use super::operand::{B, B16, Brains, Halves, SignedWords, W16, Words, X16};
 use super::result::{Ret, Target};
 use super::select::choose;

@@ -1,7 +1,7 @@
 //! Operations on f64.
 
 use super::convert::Int;
-use super::engine::{Cx, MaskTo, Op, ops};
+use super::lanewise::{Cx, MaskTo, Op, ops};
 use super::minmax::{max_double, maximum_double, min_double, minimum_double};
 use super::operand::B64;
 use super::result::Ret;

@@ -1,7 +1,7 @@
 //! 8-bit floats: conversions and dot products. gfx942 has the formats with one zero and one NaN (FNUZ), gfx950 and gfx12 those of
 //! the Open Compute Project.
 
-use super::engine::{Cx, Op, ops};
+use super::lanewise::{Cx, Op, ops};
 use super::operand::{B, W16};
 use super::result::{Ret, Target};
 use super::select::choose;

@@ -1,6 +1,6 @@
 //! Functions of floats that hardware approximates: computed in f64, so that they are right to the last place but for ties.
 
-use super::engine::Cx;
+use super::lanewise::Cx;
 use crate::simd::{D, F, G, Simd, U};
 
 /// A polynomial, highest power first.

@@ -1,8 +1,8 @@
 //! Operations on f16 and on 16-bit integers. f16 arithmetic is done in f32, whose digits suffice to round sums, products, quotients
 //! and roots of f16 right in a second rounding; fused multiply-add needs more care.
 
-use super::engine::{Cx, Op, ops};
 use super::function;
+use super::lanewise::{Cx, Op, ops};
 use super::operand::{B16, H, I16, W16, X16};
 use super::packed::{Packed, packable};
 use super::result::Ret;

@@ -1,6 +1,6 @@
 //! Integer operations of 32 and 64 bits.
 
-use super::engine::{Cx, MaskTo, Op, ops};
+use super::lanewise::{Cx, MaskTo, Op, ops};
 use super::operand::{B, Four, I16, W16, Wide};
 use super::select::table;
 use crate::simd::{D, Mask, Simd, U};

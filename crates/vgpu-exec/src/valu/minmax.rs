@@ -1,7 +1,7 @@
 //! Minimum, maximum and median of floats: -0 is less than +0, and numbers win over NaNs but for those of gfx12 that IEEE calls
 //! minimum and maximum. These give the first NaN, as measured on gfx1201; the vendor's text prefers signalling ones.
 
-use super::engine::Cx;
+use super::lanewise::Cx;
 use crate::float::soft::{F32, F64, Format};
 use crate::simd::{D, F, G, LANES, Simd, U};
 

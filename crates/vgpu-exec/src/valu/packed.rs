@@ -2,7 +2,7 @@
 
 use vgpu_isa::Modifiers;
 
-use super::engine::{Cx, Op, Way, evaluate, evaluate_both, execute, loud};
+use super::lanewise::{Cx, Op, Way, evaluate, evaluate_both, execute, loud};
 use super::operand::Args;
 use super::result::{Ret, Target};
 use crate::level::{SimdBody, at_lowest_level};

@@ -1,6 +1,6 @@
 //! Types of results: output modifiers, and how they are written.
 
-use super::engine::Cx;
+use super::lanewise::Cx;
 use super::operand::{Args, H, W16, Wide, X16, flush_double, narrowed};
 use super::settle::{Raw, modify_double};
 use crate::simd::{D, F, G, LANES, Mask, Simd, U};
@@ -42,7 +42,7 @@ impl Target {
 
 /// A type of results.
 pub(super) trait Ret<S: Simd>: Copy {
-    /// See [`super::engine::Op::LONG`].
+    /// See [`super::lanewise::Op::LONG`].
     const LONG: bool = false;
 
     /// Writes chunk results to registers; a lane mask is returned.

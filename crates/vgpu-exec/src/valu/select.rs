@@ -1,6 +1,6 @@
 //! From operations to handlers.
 
-use super::engine::{Lanes, Op};
+use super::lanewise::{Lanes, Op};
 use crate::Handler;
 use crate::level::{SimdBody, simd_handler};
 use crate::lower::Context;

@@ -3,8 +3,8 @@
 use vgpu_isa::Generation;
 
 use super::convert::Int;
-use super::engine::{Cx, MaskTo, Op, ops};
 use super::function;
+use super::lanewise::{Cx, MaskTo, Op, ops};
 use super::minmax::{max, maximum, median, min, minimum};
 use super::operand::{B, nan_or};
 use super::packed::{PackedSingle, SingleOp, packable};

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::engine::{Cx, INVERT, MaskTo, Op, evaluate, inexact};
+use super::lanewise::{Cx, INVERT, MaskTo, Op, evaluate, inexact};
 use super::operand::Args;
 use super::result::{Ret, Target};
 use super::select::choose_body;

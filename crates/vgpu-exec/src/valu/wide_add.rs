@@ -3,8 +3,8 @@
 
 use vgpu_isa::scalar;
 
-use super::engine::{Cx, Lanes, Op, target};
 use super::integer::{AddCoCiU32, AddCoU32};
+use super::lanewise::{Cx, Lanes, Op, target};
 use super::operand::Args;
 use super::select;
 use crate::level::{SimdBody, simd_handler};

@@ -36,7 +36,7 @@ struct Physical {
 /// Memory that counts against a device.
 struct Charge {
     /// Kept rather than asked for when it ends: what the end of a `static` can reach is compiled into every program, and a way to
-    /// [`machine`] from there would bring the engine into the library's unit tests, which then take minutes to build.
+    /// [`machine`] from there would bring the executor into the library's unit tests, which then take minutes to build.
     memory: &'static Memory,
     size: u64,
     device: Option<usize>,

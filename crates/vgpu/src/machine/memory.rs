@@ -4,7 +4,7 @@
 //! is out of bounds, or to memory that was freed, is a [`FaultKind`](super::FaultKind) and never touches the host process.
 //!
 //! Kernels and host threads may access the same bytes at the same time, as on hardware. Rust code holds no references to
-//! this memory; the engine reads and writes it through raw pointers, at most 64 bytes at a time and naturally aligned
+//! this memory; the executor reads and writes it through raw pointers, at most 64 bytes at a time and naturally aligned
 //! elements of up to 8 bytes never in parts. Atomic instructions are atomic operations of the host.
 //!
 //! Freeing while dispatches run is safe. A worker checks addresses against ranges it remembers from an earlier lookup, and

@@ -1,4 +1,4 @@
-//! Memory and the environment. What makes a machine is in `tests/`: all of the engine would be compiled a second time here.
+//! Memory and the environment. What makes a machine is in `tests/`: all of the executor would be compiled a second time here.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! The engine's operations, one instruction or a few at a time, against models of their own.
+//! The executor's operations, one instruction or a few at a time, against models of their own.
 //!
 //! They are no unit tests of the library, which would be compiled a second time for them: that takes minutes. The library has
 //! its internal modules public, but hidden, for them.

@@ -39,7 +39,7 @@ fn sop1(isa: Isa, op: Op, dst: u64, src: u64) -> u64 {
         .unwrap_or_else(|| panic!("{op:?} of {isa:?}"))
 }
 
-/// What became of a program, which the engine must not have caught itself at.
+/// What became of a program, which the executor must not have caught itself at.
 fn outcome(result: Result<(), DispatchError>, what: &str) -> Option<FaultKind> {
     match result {
         Ok(()) => None,

@@ -1,7 +1,7 @@
 //! The gradients of a step of training on the device, and those of the reference that it is checked against, by candle's autograd.
 
-use bench_suite::model::{Shape, reference};
-use bench_suite::training;
+use measure::model::{Shape, reference};
+use measure::training;
 use candle_core::{D, DType, Result, Tensor, Var};
 
 use crate::common::{CPU, gpu};

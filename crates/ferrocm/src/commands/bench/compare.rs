@@ -10,13 +10,13 @@ use std::str::FromStr;
 use std::time::SystemTime;
 
 use anyhow::{Context, bail};
-use bench::compare::figures::{grouped, of_key};
-use bench::compare::{Assumption, Center, Comparison, Error, Options, Warmup, assumptions, compare};
-use bench::history::{self, Entry, Judgement, Outcome};
-use bench::peaks::Type;
-use bench::record::timestamp;
-use bench::{Record, report, statistics};
 use clap::{Args, ValueEnum};
+use runs::compare::figures::{grouped, of_key};
+use runs::compare::{Assumption, Center, Comparison, Error, Options, Warmup, assumptions, compare};
+use runs::history::{self, Entry, Judgement, Outcome};
+use runs::peaks::Type;
+use runs::record::timestamp;
+use runs::{Record, report, statistics};
 use serde_json::json;
 
 use crate::output;

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use bench::extract::{self, ExtractError, Extraction, Format, Options, RankRule, Warmup};
-use bench::record::{Finding, Platform, Shape};
-use bench::{Record, Statistics};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use runs::extract::{self, ExtractError, Extraction, Format, Options, RankRule, Warmup};
+use runs::record::{Finding, Platform, Shape};
+use runs::{Record, Statistics};
 
 use crate::output;
 

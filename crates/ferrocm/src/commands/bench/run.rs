@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 #[cfg(feature = "measure")]
-pub(crate) use bench_suite::command::Arguments;
+pub(crate) use measure::command::Arguments;
 
 /// Measures a GPU (not part of this program: it is built without the feature `measure`)
 ///
@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
 /// Measures and prints; the exit status says whether it was a result, a failure or a malformed argument.
 #[cfg(feature = "measure")]
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    match bench_suite::command::execute(arguments) {
+    match measure::command::execute(arguments) {
         Ok(text) => crate::output::print(&text).map(|()| ExitCode::SUCCESS),
         // The caller says which status a malformed command line or device URI has.
         Err(error) if error.is_usage() => Err(error.into()),

@@ -7,7 +7,7 @@ use vgpu::isa::{Dpp, Elem, Format, Inst, Op, Operand, scalar};
 /// The enabled lanes of one of the two runs; all lanes are enabled in the other.
 const SOME: u64 = 0x5a5a_1234_f00f_8421;
 
-/// Lanes of a row, which are what the engine works on at once.
+/// Lanes of a row, which are what the executor works on at once.
 const ROW: usize = 16;
 
 /// The case in all lanes of a wave: with all lanes and with some enabled, or with other rows in its rows. None if lanes depend on

@@ -1,4 +1,4 @@
-//! Numbers of any length, and their rounding to formats. Slow and plain, and nothing of the engine in it.
+//! Numbers of any length, and their rounding to formats. Slow and plain, and nothing of the executor in it.
 
 use std::cmp::Ordering;
 
