@@ -47,6 +47,8 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(5
 pub struct Cache {
     root: PathBuf,
     owner: Owner,
+    /// See [`relative_to`](Self::relative_to).
+    movable: Option<Movable>,
     /// Removes the folder of a cache that is for this process only.
     _temporary: Option<Arc<tempfile::TempDir>>,
 }
@@ -139,6 +141,71 @@ pub struct Entry {
     pub names: Vec<(String, String)>,
 }
 
+impl Entry {
+    /// Changes all texts that may name a file.
+    fn change(&mut self, change: &dyn Fn(&str) -> String) {
+        let in_path = |path: &mut PathBuf| {
+            // Others cannot be written.
+            if let Some(text) = path.to_str() {
+                *path = change(text).into();
+            }
+        };
+        self.inputs.files.iter_mut().map(|input| &mut input.path).for_each(in_path);
+        self.inputs.absent.iter_mut().for_each(in_path);
+        for Diagnostic { place, message, text, .. } in &mut self.diagnostics {
+            place.iter_mut().map(|place| &mut place.file).for_each(in_path);
+            *message = change(message);
+            *text = change(text);
+        }
+    }
+}
+
+/// A folder that may be elsewhere, see [`Cache::relative_to`].
+#[derive(Clone, Debug)]
+struct Movable {
+    folder: PathBuf,
+    fixed: Vec<PathBuf>,
+}
+
+impl Movable {
+    /// Stands for the folder in entries: no path and no text of a compiler has it.
+    const MARK: &str = "\0/";
+
+    fn prefix(&self) -> String {
+        format!("{}/", self.folder.display())
+    }
+
+    /// Makes an entry one of every copy of the folder. If it is one of this folder only, returns its key.
+    fn pack(&self, entry: &mut Entry, key: &str) -> Option<String> {
+        let Dependencies { files, absent } = &entry.inputs;
+        let paths = files.iter().map(|input| &input.path).chain(absent);
+        let own = paths.into_iter().any(|path| self.is_beside(path)).then(|| self.own_key(key));
+        let prefix = self.prefix();
+        entry.change(&|text| text.replace(&prefix, Self::MARK));
+        own
+    }
+
+    fn unpack(&self, entry: &mut Entry) {
+        let prefix = self.prefix();
+        entry.change(&|text| text.replace(Self::MARK, &prefix));
+    }
+
+    /// The key of entries for this folder only.
+    fn own_key(&self, key: &str) -> String {
+        let mut own = blake3::Hasher::new();
+        own.update(key.as_bytes()).update(self.folder.as_os_str().as_encoded_bytes());
+        own.finalize().to_hex().to_string()
+    }
+
+    /// Whether a file outside of the folder may have been found by a path relative to it: the two are in the same folder of the root folder.
+    fn is_beside(&self, path: &Path) -> bool {
+        let first = |path: &Path| path.components().nth(1).map(|part| part.as_os_str().to_owned());
+        first(path) == first(&self.folder)
+            && !path.starts_with(&self.folder)
+            && !self.fixed.iter().any(|fixed| path.starts_with(fixed))
+    }
+}
+
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Manifest {
     /// Whose entries these are.
@@ -213,7 +280,7 @@ impl Cache {
             owner
                 .check(folder, &fs::symlink_metadata(folder).map_err(|e| Error::io("look at", folder, e))?)?;
         }
-        let cache = Self { root, owner, _temporary: None };
+        let cache = Self { root, owner, movable: None, _temporary: None };
         cache.remove_stale();
         Ok(cache)
     }
@@ -227,6 +294,16 @@ impl Cache {
         let folder = folder.map_err(|e| Error::io("make a folder in", std::env::temp_dir(), e))?;
         let cache = Self::open(folder.path())?;
         Ok(Self { _temporary: Some(Arc::new(folder)), ..cache })
+    }
+
+    /// The same cache, whose entries name files in this folder relative to it. A copy of the folder, such as a second clone of a repository,
+    /// then finds what the first one has compiled. The code must not depend on where the folder is; see clang's `-ffile-prefix-map`.
+    ///
+    /// A source that reads a file beside the folder (`#include "../../common.h"`) reads another file in the copy. Such an entry is found for
+    /// this folder only. Files in `fixed` are the same for every copy: those of the compiler, and of folders that are part of the key.
+    #[must_use]
+    pub fn relative_to(&self, folder: &Path, fixed: Vec<PathBuf>) -> Self {
+        Self { movable: Some(Movable { folder: folder.to_owned(), fixed }), ..self.clone() }
     }
 
     /// The folder of [CUDA's headers](crate::cuda), complete.
@@ -257,9 +334,17 @@ impl Cache {
     ///
     /// `hash` gives a file's hash now, if it can be read.
     pub fn lookup(&self, key: &str, hash: impl Fn(&Path) -> Option<String>) -> Option<(Entry, Vec<u8>)> {
+        let own = self.movable.as_ref().map(|movable| movable.own_key(key));
+        self.lookup_exactly(key, &hash).or_else(|| self.lookup_exactly(&own?, &hash))
+    }
+
+    fn lookup_exactly(&self, key: &str, hash: &impl Fn(&Path) -> Option<String>) -> Option<(Entry, Vec<u8>)> {
         let manifest = self.manifest(key)?;
-        manifest.entries.into_iter().find_map(|entry| {
-            let bytes = entry.inputs.hold(&hash).then(|| self.read_verified(&entry.object))??;
+        manifest.entries.into_iter().find_map(|mut entry| {
+            if let Some(movable) = &self.movable {
+                movable.unpack(&mut entry);
+            }
+            let bytes = entry.inputs.hold(hash).then(|| self.read_verified(&entry.object))??;
             Some((entry, bytes))
         })
     }
@@ -321,8 +406,10 @@ impl Cache {
     ///
     /// # Errors
     /// [`Error::Io`] names the file.
-    pub fn store(&self, key: &str, entry: Entry, bytes: &[u8]) -> Result<(), Error> {
+    pub fn store(&self, key: &str, mut entry: Entry, bytes: &[u8]) -> Result<(), Error> {
         debug_assert_eq!(blake3::hash(bytes).to_hex().as_str(), entry.object);
+        let own = self.movable.as_ref().and_then(|movable| movable.pack(&mut entry, key));
+        let key = own.as_deref().unwrap_or(key);
         // A damaged file must be replaced, so being there is not enough.
         if self.read_verified(&entry.object).is_none() {
             self.publish(&self.place("objects", &entry.object), bytes)?;
@@ -478,6 +565,30 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::open(folder.path()).unwrap();
         (folder, cache)
+    }
+
+    #[test]
+    fn an_entry_of_a_folder_is_found_for_a_copy_of_it_unless_it_reads_beside() {
+        let (_root, cache) = cache();
+        let at = |folder: &str| cache.relative_to(folder.as_ref(), vec!["/home/.toolchain".into()]);
+        let hash = |path: &Path| Some(format!("hash of {}", path.file_name()?.to_str()?));
+        let paths = |found: Option<(Entry, Vec<u8>)>| {
+            found.map(|(entry, _)| entry.inputs.files.into_iter().map(|input| input.path).collect::<Vec<_>>())
+        };
+        for (key, outside, found_by_copy) in [
+            ("a", "/usr/include/x.h", true),
+            ("b", "/home/.toolchain/x.h", true),
+            ("c", "/home/first/x.h", false),
+            ("d", "/home/first/kernels-too/x.h", false),
+        ] {
+            let files = [("/home/first/kernels/a.cuh", "hash of a.cuh"), (outside, "hash of x.h")];
+            at("/home/first/kernels").store(key, entry(b"code", &files), b"code").unwrap();
+            let own = paths(at("/home/first/kernels").lookup(key, hash));
+            assert_eq!(own.unwrap(), files.map(|(path, _)| PathBuf::from(path)));
+            let copy = paths(at("/home/second/kernels").lookup(key, hash));
+            let expected = ["/home/second/kernels/a.cuh", outside].map(PathBuf::from).to_vec();
+            assert_eq!(copy, found_by_copy.then_some(expected), "{outside}");
+        }
     }
 
     #[test]

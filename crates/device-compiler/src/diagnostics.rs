@@ -103,14 +103,19 @@ pub fn without_counts(text: &str) -> String {
     text.lines().filter(|line| !is_count(line)).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// Gives places below the sources' folder, which debug information calls `.`, their whole path, as the other messages have it.
+/// Gives places below the sources' folder, which debug information calls `.`, and below its parent, their whole path, as the other
+/// messages have it.
 #[must_use]
 pub fn in_folder(text: &str, folder: &Path) -> String {
-    let whole = |line: &str| match line.strip_prefix("./") {
-        Some(rest) if head(line).is_some_and(|(_, place, _)| place.is_some()) => {
-            folder.join(rest).display().to_string()
+    let whole = |line: &str| {
+        let inside = line.strip_prefix("./").map(|rest| folder.join(rest));
+        let beside = || Some(folder.parent()?.join(line.strip_prefix("../")?));
+        match inside.or_else(beside) {
+            Some(path) if head(line).is_some_and(|(_, place, _)| place.is_some()) => {
+                path.display().to_string()
+            }
+            _ => line.to_owned(),
         }
-        _ => line.to_owned(),
     };
     text.lines().map(whole).flat_map(|line| [line, "\n".into()]).collect()
 }

@@ -159,16 +159,20 @@ impl Toolchain {
             command.arg(format!("--hip-version={}", self.hip_version));
         }
         // Lines of headers name them, and the folder is another one for each user.
-        if let Origin::Prefix(root) = &self.origin {
-            let real = std::fs::canonicalize(root).ok();
-            for root in std::iter::once(root).chain(&real) {
-                let mut argument = OsString::from("-ffile-prefix-map=");
-                argument.push(root);
-                argument.push("=toolchain");
-                command.arg(argument);
-            }
+        for root in self.folders() {
+            let mut argument = OsString::from("-ffile-prefix-map=");
+            argument.push(root);
+            argument.push("=toolchain");
+            command.arg(argument);
         }
         command
+    }
+
+    /// The folder that [`ferrocm setup`](Origin::Prefix) installed it in, by its name and where links lead. None for any other toolchain.
+    pub fn folders(&self) -> impl Iterator<Item = PathBuf> {
+        let named = if let Origin::Prefix(root) = &self.origin { Some(root.clone()) } else { None };
+        let real = named.as_ref().and_then(|root| std::fs::canonicalize(root).ok());
+        named.into_iter().chain(real)
     }
 
     /// A call of clang that reads LLVM's IR or bitcode for an AMD GPU, and none of the device libraries.

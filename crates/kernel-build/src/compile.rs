@@ -24,12 +24,13 @@ use crate::translate::{self, Translate};
 use crate::{BuiltObject, CompileFailure, Error, Target, missing};
 
 /// Changes when the same inputs would give other results.
-const SCHEMA: &str = "ferrocm kernel cache 5";
+const SCHEMA: &str = "ferrocm kernel cache 6";
 
 /// What all jobs of a build have in common.
 pub(crate) struct Context<'a> {
     pub(crate) toolchain: &'a Toolchain,
-    pub(crate) cache: &'a Cache,
+    /// Finds what was compiled of the same files in another folder.
+    pub(crate) cache: Cache,
     pub(crate) folder: &'a Path,
     pub(crate) includes: &'a [PathBuf],
     pub(crate) options: &'a [OsString],
@@ -141,7 +142,7 @@ impl<'a> Context<'a> {
         language: Language,
         code: Code,
     ) -> Result<Self, Error> {
-        let Inputs { folder, beside, includes, .. } = *inputs;
+        let Inputs { folder, root, beside, includes, .. } = *inputs;
         let mut base = blake3::Hasher::new();
         part(&mut base, SCHEMA.as_bytes());
         part(&mut base, facts::SCHEME.as_bytes());
@@ -154,14 +155,15 @@ impl<'a> Context<'a> {
         if code.metrics {
             part(&mut base, facts::METRICS_SCHEME.as_bytes());
         }
-        headers_of_all(&mut base, includes)?;
-        let prefixes = Prefixes::new(base.finalize());
+        let mut of_prefixes = base.clone();
+        headers_of_all(&mut of_prefixes, includes, None)?;
+        headers_of_all(&mut base, includes, Some(root))?;
         for dir in beside {
-            headers_of(&mut base, dir)?;
+            headers_of(&mut base, dir, Some(root))?;
         }
         Ok(Self {
             toolchain,
-            cache,
+            cache: cache.relative_to(root, toolchain.folders().chain(includes.iter().cloned()).collect()),
             folder,
             includes,
             options,
@@ -170,7 +172,7 @@ impl<'a> Context<'a> {
             code,
             base: base.finalize(),
             inputs,
-            prefixes,
+            prefixes: Prefixes::new(of_prefixes.finalize(), cache.clone()),
         })
     }
 
@@ -193,9 +195,9 @@ impl<'a> Context<'a> {
             reason: "it is not UTF-8".into(),
         })?;
         let (body, diagnostics) = translate::hipify(&source.path, &text);
-        let text = format!("#line 1 {}\n{body}", quoted(&source.path));
         let dialect = self.language.dialect.unwrap_or(Dialect::Hip);
-        let hash = blake3::hash(text.as_bytes());
+        let hash = blake3::hash(body.as_bytes());
+        let text = format!("#line 1 {}\n{body}", quoted(&source.path));
         Ok(Prepared { hash, text: Some(text), dialect, rewritten: OnceLock::new(), diagnostics })
     }
 
@@ -296,6 +298,20 @@ impl<'a> Context<'a> {
         })
     }
 
+    /// The options that name the caller's folders in code as seen from that of the sources, wherever that is.
+    pub(crate) fn names_of_folders(&self) -> Vec<OsString> {
+        let mut folders: Vec<(&Path, PathBuf)> = self.inputs.names_beside().collect();
+        folders.push((self.folder, ".".into()));
+        // Of several that a path begins with, the last one counts: the longest.
+        folders.sort();
+        let option = |(folder, name): (&Path, PathBuf)| {
+            let mut option = joined("-ffile-prefix-map=", folder, "=");
+            option.push(name);
+            option
+        };
+        folders.into_iter().map(option).collect()
+    }
+
     /// The options of every compilation to device code.
     pub(crate) fn device_options(&self, plan: &Plan<'_>, target: &TargetId, version: u8) -> Vec<OsString> {
         let mut options: Vec<OsString> =
@@ -346,7 +362,7 @@ impl<'a> Context<'a> {
         let object = work.join("out.hsaco");
         let input = prepared.input(source, work)?;
         let mut command = self.toolchain.command();
-        command.arg(joined("-ffile-prefix-map=", self.folder, "=."));
+        command.args(self.names_of_folders());
         command.args(self.device_options(plan, target, version));
         command.args(self.header_options(plan, prepared, work)?);
         let prefix = self.prefix(plan, prepared.dialect, target, version)?;

@@ -16,6 +16,8 @@ use crate::Error;
 pub(crate) struct Inputs<'a> {
     /// The folder that sources are named by.
     pub(crate) folder: &'a Path,
+    /// What may be elsewhere without another result: the folder, or its parent if headers are beside it.
+    pub(crate) root: &'a Path,
     /// Where headers may lie beside them.
     pub(crate) beside: &'a [Searched],
     /// The folders of headers that the caller names.
@@ -29,7 +31,19 @@ impl<'a> Inputs<'a> {
     /// Those of a build that begins now.
     pub(crate) fn new(sources: &'a Sources, includes: &'a [PathBuf]) -> Self {
         let Sources { folder, beside, .. } = sources;
-        Self { folder, beside, includes, begin: SystemTime::now(), hashes: Mutex::default() }
+        let parent = folder.parent().filter(|parent| parent.parent().is_some());
+        let mut outside = includes.iter().filter(|include| !include.starts_with(folder));
+        let root = parent.filter(|parent| outside.any(|include| include.starts_with(parent)));
+        let root = root.unwrap_or(folder);
+        Self { folder, root, beside, includes, begin: SystemTime::now(), hashes: Mutex::default() }
+    }
+
+    /// What code and the cache call the folders of headers beside that of the sources, as seen from there.
+    pub(crate) fn names_beside(&self) -> impl Iterator<Item = (&'a Path, PathBuf)> {
+        let (folder, root) = (self.folder, self.root);
+        self.includes.iter().filter(move |include| !include.starts_with(folder)).filter_map(move |include| {
+            Some((include.as_path(), Path::new("..").join(include.strip_prefix(root).ok()?)))
+        })
     }
 
     /// The hash of a file's content, computed once per build.
@@ -65,14 +79,23 @@ pub(crate) fn part(key: &mut blake3::Hasher, bytes: &[u8]) {
 }
 
 /// Adds the folders that the caller names, as [`headers_of`] does.
-pub(crate) fn headers_of_all(key: &mut blake3::Hasher, folders: &[PathBuf]) -> Result<(), Error> {
-    folders.iter().try_for_each(|path| headers_of(key, &Searched { path: path.clone(), below: true }))
+pub(crate) fn headers_of_all(
+    key: &mut blake3::Hasher,
+    folders: &[PathBuf],
+    root: Option<&Path>,
+) -> Result<(), Error> {
+    folders.iter().try_for_each(|path| headers_of(key, &Searched { path: path.clone(), below: true }, root))
 }
 
 /// Adds a folder and the names of its headers: one that appears in an earlier folder changes what an include finds, though no known input
-/// changes.
-pub(crate) fn headers_of(key: &mut blake3::Hasher, folder: &Searched) -> Result<(), Error> {
-    part(key, folder.path.as_os_str().as_encoded_bytes());
+/// changes. A folder in `root` is named relative to it.
+pub(crate) fn headers_of(
+    key: &mut blake3::Hasher,
+    folder: &Searched,
+    root: Option<&Path>,
+) -> Result<(), Error> {
+    let name = root.and_then(|root| folder.path.strip_prefix(root).ok()).unwrap_or(&folder.path);
+    part(key, name.as_os_str().as_encoded_bytes());
     for header in folder.headers()? {
         part(key, header.as_os_str().as_encoded_bytes());
     }

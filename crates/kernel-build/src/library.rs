@@ -192,7 +192,7 @@ fn host_object(context: &Context<'_>, plan: &Plan<'_>, built: &Built) -> Result<
     id.update(source.relative.as_bytes()).update(context.hash(&source.path).unwrap_or_default().as_bytes());
     id.update(fat);
     command.arg(format!("-cuid={}", &id.finalize().to_hex()[..16]));
-    command.arg(joined("-ffile-prefix-map=", context.folder, "=."));
+    command.args(context.names_of_folders());
     command.arg(joined("-ffile-prefix-map=", work, "=."));
     if let Some(first) = built.objects.first() {
         command.arg(format!("--offload-arch={}", first.target));

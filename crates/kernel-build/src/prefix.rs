@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use code_object::TargetId;
-use device_compiler::cache::Entry;
+use device_compiler::cache::{Cache, Entry};
 use device_compiler::cuda::Dialect;
 use device_compiler::reads::list_of_files;
 
@@ -28,6 +28,8 @@ const NO_SOURCE: &str = "/dev/null";
 pub(crate) struct Prefixes {
     /// Hash of what decides what the headers are, but for target and dialect.
     base: blake3::Hash,
+    /// They name the headers that they read, so that a copy of these headers is another one.
+    cache: Cache,
     found: Mutex<HashMap<String, Arc<OnceLock<Option<Prefix>>>>>,
 }
 
@@ -40,8 +42,8 @@ pub(crate) struct Prefix {
 }
 
 impl Prefixes {
-    pub(crate) fn new(base: blake3::Hash) -> Self {
-        Self { base, found: Mutex::default() }
+    pub(crate) fn new(base: blake3::Hash, cache: Cache) -> Self {
+        Self { base, cache, found: Mutex::default() }
     }
 }
 
@@ -99,22 +101,22 @@ impl Context<'_> {
         target: &TargetId,
         version: u8,
     ) -> Result<Option<Prefix>, Error> {
-        let folder = self.cache.work_folder()?;
+        let folder = self.prefixes.cache.work_folder()?;
         let file = folder.path().join("prefix.pch");
         // One that is empty says that a source was compiled without.
         let mut is_known = false;
         let mut look_up = || {
-            let (entry, bytes) = self.cache.lookup(key, |path| self.hash(path))?;
+            let (entry, bytes) = self.prefixes.cache.lookup(key, |path| self.hash(path))?;
             is_known = true;
-            (!bytes.is_empty() && self.cache.link(&entry.object, &file).is_ok()).then_some(())
+            (!bytes.is_empty() && self.prefixes.cache.link(&entry.object, &file).is_ok()).then_some(())
         };
         let mut is_there = look_up().is_some();
-        let _turn = if is_there { None } else { Some(self.cache.turn(key)) };
+        let _turn = if is_there { None } else { Some(self.prefixes.cache.turn(key)) };
         is_there = is_there || look_up().is_some();
         if !is_there {
             if !is_known && !plan.shares_options {
                 let none = Entry { object: blake3::hash(b"").to_hex().to_string(), ..Entry::default() };
-                self.cache.store(key, none, b"")?;
+                self.prefixes.cache.store(key, none, b"")?;
                 return Ok(None);
             }
             is_there = self.make_prefix(key, plan, dialect, target, version, &file)?;
@@ -151,7 +153,7 @@ impl Context<'_> {
         // The folders that the caller names are parts of the key, with the names of all headers in them.
         if let Some(inputs) = self.listed(&deps, Path::new(NO_SOURCE))? {
             let object = blake3::hash(&bytes).to_hex().to_string();
-            self.cache.store(key, Entry { inputs, object, ..Entry::default() }, &bytes)?;
+            self.prefixes.cache.store(key, Entry { inputs, object, ..Entry::default() }, &bytes)?;
         }
         Ok(true)
     }

@@ -63,9 +63,10 @@ impl<'a> Compiler<'a> {
             }
             part(&mut base, b"");
         }
-        headers_of_all(&mut base, inputs.includes)?;
+        // PTX may name the folders.
+        headers_of_all(&mut base, inputs.includes, None)?;
         for dir in inputs.beside {
-            headers_of(&mut base, dir)?;
+            headers_of(&mut base, dir, None)?;
         }
         Ok(Self { nvcc, cache, inputs, kind, archs, options, base: base.finalize() })
     }

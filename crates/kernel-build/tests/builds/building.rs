@@ -114,6 +114,64 @@ fn a_changed_source_option_or_header_compiles_again() {
     assert!(!with_include(), "a new header may hide another one");
 }
 
+/// Two copies of a tree: what was compiled in the first one is found in the second, with its own paths.
+#[test]
+fn a_copy_of_the_sources_finds_what_was_compiled() {
+    let Some(toolchain) = toolchain() else { return };
+    let (cache, roots) = (tempfile::tempdir().unwrap(), [(); 2].map(|()| tempfile::tempdir().unwrap()));
+    let write = |copy: usize, name: &str, text: &str| {
+        let path = roots[copy].path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    let build = |copy: usize| {
+        let root = roots[copy].path();
+        let builder = Builder::new(root.join("kernels")).include(root.join("include"));
+        let builder = builder.toolchain(toolchain.clone()).cache(cache.path()).targets(["gfx1100"]);
+        builder.define("SHOWN", None).build().unwrap()
+    };
+    for copy in [0, 1] {
+        write(copy, "kernels/deep/own.cuh", "#define OWN 1\nstatic int unused() { int never; return 1; }\n");
+        write(copy, "include/beside.cuh", "#define BESIDE 2\n");
+        let source = "#include \"deep/own.cuh\"\n#include \"beside.cuh\"\n#warning seen\n";
+        let text = format!("{source}{KERNEL} k(int *p) {{ *p = OWN + BESIDE + sizeof(__FILE__); }}");
+        write(copy, "kernels/a.cu", &text);
+    }
+    let first = build(0);
+    let second = build(1);
+    assert!(!first.all_cached() && second.all_cached());
+    let bytes = |build: &kernel_build::Build| build.modules[0].objects[0].bytes.clone();
+    assert_eq!(bytes(&first), bytes(&second));
+    for (copy, build) in [(0, &first), (1, &second)] {
+        let told: String =
+            build.objects().flat_map(|(_, object)| &object.diagnostics).map(ToString::to_string).collect();
+        let [mine, other] = [copy, 1 - copy].map(|copy| roots[copy].path().to_str().unwrap());
+        assert!(told.contains("seen") && told.contains(mine) && !told.contains(other), "{told}");
+    }
+    assert!(!String::from_utf8_lossy(&bytes(&first)).contains(roots[0].path().to_str().unwrap()));
+
+    for (name, text) in
+        [("kernels/deep/own.cuh", "#define OWN 3\n"), ("include/beside.cuh", "#define BESIDE 4\n")]
+    {
+        write(1, name, text);
+        assert!(!build(1).all_cached(), "{name} changed in the copy");
+        assert!(build(1).all_cached() && build(0).all_cached());
+    }
+    // What is outside of the copies' folders is not the same file for both.
+    for copy in [0, 1] {
+        write(copy, "elsewhere/far.cuh", &format!("#define FAR {copy}\n"));
+        write(
+            copy,
+            "kernels/a.cu",
+            &format!("#include \"../elsewhere/far.cuh\"\n{KERNEL} k(int *p) {{ *p = FAR; }}"),
+        );
+    }
+    let [first, second] = [0, 1].map(build);
+    assert!(!second.all_cached());
+    assert_ne!(bytes(&first), bytes(&second));
+    assert!(build(0).all_cached() && build(1).all_cached());
+}
+
 #[test]
 fn a_file_that_a_source_asks_for_compiles_again_when_it_appears() {
     let Some(toolchain) = toolchain() else { return };
