@@ -150,6 +150,27 @@ mod tests {
         );
     }
 
+    /// The executor takes minutes to compile. Whichever package is built, what it is made from has the same features.
+    #[test]
+    fn the_executor_is_the_same_in_a_build_of_one_package() {
+        let executor = resolved(&["--edges", "normal,build", "--package", "ferrocm-vgpu-exec"]);
+        let name = |line: &str| line.split(" [").next().unwrap_or_default().to_owned();
+        let of_executor: BTreeSet<String> = executor.iter().map(|line| name(line)).collect();
+        let among = |all: BTreeSet<String>| -> BTreeSet<String> {
+            all.into_iter().filter(|line| of_executor.contains(&name(line))).collect()
+        };
+        let all = among(resolved(&["--edges", "normal,build,dev", "--workspace"]));
+        for package in ["ferrocm-vgpu-exec", "ferrocm-vgpu", "ferrocm-hip", "ferrocm-kernels", "ferrocm"] {
+            // Build scripts may have others as well.
+            let own = among(resolved(&["--edges", "normal,build", "--package", package]));
+            let missing: Vec<_> = all.difference(&own).collect();
+            assert!(
+                missing.is_empty(),
+                "{package}: crates/workspace-hack/Cargo.toml lacks features: {missing:#?}"
+            );
+        }
+    }
+
     fn package(license: Option<&str>, source: Option<&str>) -> Package {
         Package {
             name: "some".to_owned(),

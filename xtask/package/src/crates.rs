@@ -81,6 +81,7 @@ fn stage(prebuilt: &Path) -> Result<PathBuf> {
             copy(&from, &stage.join(path))?;
         }
     }
+    without_hack(&stage)?;
     for package in Metadata::of_members(&stage)?.packages.iter().filter(|package| package.is_published()) {
         for license in LICENSE_FILES {
             copy(&workspace().join(license), &package.folder().join(license))?;
@@ -95,6 +96,17 @@ fn stage(prebuilt: &Path) -> Result<PathBuf> {
         }
     }
     Ok(stage)
+}
+
+/// Takes this workspace's choice of features for its own builds out of what is published.
+fn without_hack(stage: &Path) -> Result<()> {
+    const LINE: &str = "workspace-hack.workspace = true\n";
+    let path = stage.join("crates/vgpu-exec/Cargo.toml");
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let Some((before, after)) = text.split_once(LINE) else {
+        bail!("{} has no line `{}`", path.display(), LINE.trim_end());
+    };
+    fs::write(&path, format!("{before}{after}")).with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {
@@ -158,7 +170,10 @@ mod tests {
 
     #[test]
     fn packages_come_after_all_that_they_need() {
-        let metadata = Metadata::of_members(workspace()).expect("metadata");
+        let mut metadata = Metadata::of_members(workspace()).expect("metadata");
+        for package in &mut metadata.packages {
+            package.dependencies.retain(|one| one.name != "workspace-hack");
+        }
         let order = order(&metadata.packages).expect("an order");
         let at =
             |name: &str| order.iter().position(|one| one.name == name).unwrap_or_else(|| panic!("{name}"));
