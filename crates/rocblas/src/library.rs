@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hip::{Backend, Device};
+use hip::Device;
 use rocblas_sys::Table;
 
 use crate::error::{Error, Result};
@@ -55,10 +55,10 @@ impl fmt::Display for Library {
 /// The table for a device.
 pub(crate) fn choose(device: &Device, choice: Choice) -> Result<Library> {
     type Find = fn(&Device) -> Result<&'static Table, String>;
-    let order: &[Find] = match (choice, device.backend()) {
-        (Choice::Amd, _) => &[amd],
-        (Choice::Auto, Backend::Amd) => &[amd, kernels],
-        (Choice::Kernels | Choice::Auto, _) => &[kernels],
+    let order: &[Find] = match choice {
+        Choice::Amd => &[amd],
+        Choice::Auto if device.table().amd_release().is_some() => &[amd, kernels],
+        Choice::Kernels | Choice::Auto => &[kernels],
     };
     let mut reasons = Vec::new();
     for find in order {
