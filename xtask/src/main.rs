@@ -120,7 +120,7 @@ enum Task {
 #[derive(Debug, Args)]
 struct BuildKernelsArguments {
     /// Target to build for, such as gfx1100 or gfx90a:sramecc+:xnack-; may be repeated [default: FERROCM_TARGETS, else
-    /// gfx90a, gfx942, gfx950, gfx1030, gfx1100, gfx1151, gfx1200 and gfx1201]
+    /// the defaults that docs/generated/processors.md lists]
     #[arg(long, value_name = "TARGET", value_delimiter = ',')]
     target: Vec<String>,
     /// Folder of the sources: every .cu in it and below is compiled [default: kernels]

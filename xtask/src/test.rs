@@ -67,7 +67,7 @@ enum Suite {
     ///
     /// A plain run has them on one virtual GPU of each size of waves.
     Devices(Only),
-    /// The device tests of the kernels on virtual gfx950, gfx1151 and gfx1200, which differ little from targets of other runs
+    /// The device tests of the kernels on the other targets of builds, which differ little from those of other runs
     ///
     /// The kernels are compiled for them. Listings of much compiled code are compared with LLVM's as well.
     Related(Only),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::Parser;
 use code_object::TargetId;
+use vgpu::isa::Isa;
 use vgpu::machine::TARGETS;
 
 use crate::workload::Kernel;
@@ -13,7 +14,7 @@ use crate::workload::Kernel;
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench vgpu", bin_name = "cargo xtask bench vgpu")]
 pub(crate) struct Arguments {
-    /// Target to run on, such as gfx1100; may be repeated [default: all that the virtual GPU has]
+    /// Target to run on, such as gfx1100; may be repeated [default: one of each instruction set]
     #[arg(long, value_name = "TARGET", value_delimiter = ',')]
     target: Vec<String>,
     /// How many threads run workgroups; may be repeated [default: 1, 2, 4, … up to the cores of this process]
@@ -33,10 +34,10 @@ pub(crate) struct Arguments {
 impl Arguments {
     /// The targets to run on.
     pub(crate) fn targets(&self) -> Result<Vec<String>> {
-        let known: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
         if self.target.is_empty() {
-            return Ok(known.iter().map(ToString::to_string).collect());
+            return Ok(Isa::ALL.iter().map(|isa| isa.name().to_owned()).collect());
         }
+        let known: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
         for target in &self.target {
             let id: TargetId = target.parse()?;
             if !known.contains(&id.processor.as_str()) {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_int};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use code_object::{TargetId, embedded};
+use code_object::{Architecture, Processor, TargetId, embedded};
 use hip_sys::{hipDeviceProp_tR0600, hipError_t, hipFunction_t, hipModule_t};
 use rocblas_sys::rocblas_status;
 
@@ -47,26 +47,19 @@ pub(crate) struct Instructions {
     pub(crate) f8: bool,
 }
 
-const fn has(class: Class) -> Instructions {
-    Instructions { class, f8: false }
-}
-
-// NEW-TARGET: its row.
-const PROCESSORS: &[(&str, Instructions)] = &[
-    ("gfx90a", has(Class::Mfma)),
-    ("gfx942", Instructions { f8: true, ..has(Class::Mfma) }),
-    ("gfx950", has(Class::Mfma)),
-    ("gfx1030", has(Class::Dot)),
-    ("gfx1100", has(Class::Wmma)),
-    ("gfx1151", has(Class::Wmma)),
-    ("gfx1200", has(Class::Wmma)),
-    ("gfx1201", has(Class::Wmma)),
-];
-
 impl Instructions {
-    /// Nothing for a processor that is not among those that builds are for.
+    /// Nothing for a processor whose generation `kernels/matrix.cuh` does not know.
     pub(crate) fn of(processor: &str) -> Option<Self> {
-        PROCESSORS.iter().find(|row| row.0 == processor).map(|row| row.1)
+        let architecture = Processor::by_name(processor)?.architecture;
+        let class = match architecture {
+            Architecture::Cdna2 | Architecture::Cdna3 | Architecture::Cdna4 => Class::Mfma,
+            Architecture::Rdna3 | Architecture::Rdna35 | Architecture::Rdna4 => Class::Wmma,
+            Architecture::Rdna2 => Class::Dot,
+            Architecture::Gcn | Architecture::Cdna1 | Architecture::Rdna1 | Architecture::Gfx125 => {
+                return None;
+            }
+        };
+        Some(Self { class, f8: architecture == Architecture::Cdna3 })
     }
 }
 

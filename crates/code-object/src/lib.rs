@@ -39,6 +39,7 @@ mod metadata;
 pub mod metrics;
 pub mod occupancy;
 mod parse;
+mod processors;
 mod target;
 pub mod text;
 
@@ -47,4 +48,5 @@ pub use error::Error;
 pub use image::{Binding, Relocation, RelocationKind, Segment, Symbol, SymbolKind};
 pub use kernel::{Access, Arg, ArgKind, HiddenArg, Kernel};
 pub use parse::CodeObject;
-pub use target::{Feature, Match, PROCESSORS, ParseTargetError, Processor, TargetId, gfx_version};
+pub use processors::{Architecture, Limits, PROCESSORS, Processor, gfx_version};
+pub use target::{Feature, Match, ParseTargetError, TargetId};

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::processors::{CDNA, GCN, Processor, RDNA, RDNA1, gfx_version};
+
 /// Scalar registers are given out in pieces of this many, where waves share them.
 const SGPR_GRANULE: u32 = 16;
 /// Barriers that a compute unit keeps, one for each workgroup of more than one wave. A pair of compute units has twice as many.
@@ -35,44 +37,18 @@ impl ComputeUnit {
         self.simds * self.waves_per_simd
     }
 
-    /// The compute unit of a processor by the parts of its name: gfx90a is 9, 0, 10. Unknown ones get the smallest registers of
-    /// their generation.
-    pub const fn of([major, minor, stepping]: [u32; 3]) -> ComputeUnit {
-        let unit = ComputeUnit {
-            simds: 2,
-            waves_per_simd: 16,
-            lds: 64 << 10,
-            lds_granule: 512,
-            vgpr_file: [512, 1024],
-            vgpr_alloc: [8, 16],
-            sgpr_file: None,
-        };
-        // NEW-TARGET: what its compute units have.
-        match (major, minor, stepping) {
-            (9, 5, 0) => ComputeUnit { lds: 160 << 10, lds_granule: 1280, ..ComputeUnit::of([9, 4, 2]) },
-            // One file for vector and ACC registers.
-            (9, 0, 10) | (9, 4.., _) => ComputeUnit {
-                simds: 4,
-                waves_per_simd: 8,
-                vgpr_file: [512, 512],
-                vgpr_alloc: [8, 8],
-                sgpr_file: Some(800),
-                ..unit
+    /// The compute unit of a processor by its name, `gfx90a`. An unknown one gets the smallest registers of its generation.
+    pub fn of(processor: &str) -> ComputeUnit {
+        let known = Processor::by_name(processor).and_then(|row| row.limits);
+        known.map_or_else(
+            || match gfx_version(processor) {
+                Some([9, 4..=15, _]) => CDNA,
+                Some([0..=9, ..]) => GCN,
+                Some([10, 0..=2, _]) => RDNA1,
+                _ => RDNA,
             },
-            (..=9, ..) => ComputeUnit {
-                simds: 4,
-                waves_per_simd: 10,
-                vgpr_file: [256, 256],
-                vgpr_alloc: [4, 4],
-                sgpr_file: Some(800),
-                ..unit
-            },
-            (10, 0..=2, _) => ComputeUnit { waves_per_simd: 20, vgpr_alloc: [4, 8], ..unit },
-            (11, 0, 0 | 1) | (11, 5, 1) | (12, 0, 0 | 1) => {
-                ComputeUnit { vgpr_file: [768, 1536], vgpr_alloc: [12, 24], ..unit }
-            }
-            _ => unit,
-        }
+            |limits| limits.unit,
+        )
     }
 }
 
@@ -233,21 +209,31 @@ mod tests {
 
     #[test]
     fn whole_workgroups_share_what_a_unit_has() {
-        let groups = |gfx, resources| Occupancy::new(&ComputeUnit::of(gfx), resources).workgroups_per_unit;
+        let groups =
+            |processor, resources| Occupancy::new(&ComputeUnit::of(processor), resources).workgroups_per_unit;
         let small = Resources { wave_size: 64, vgprs: 8, sgprs: 16, lds: 0, workgroup: 256, wgp_mode: false };
         // 32 waves, four in each.
-        assert_eq!(groups([9, 0, 10], small), 8);
-        assert_eq!(groups([9, 0, 10], Resources { vgprs: 129, ..small }), 3);
-        assert_eq!(groups([9, 0, 10], Resources { sgprs: 102, ..small }), 7);
-        assert_eq!(groups([9, 0, 10], Resources { lds: 20 << 10, ..small }), 3);
+        assert_eq!(groups("gfx90a", small), 8);
+        assert_eq!(groups("gfx90a", Resources { vgprs: 129, ..small }), 3);
+        assert_eq!(groups("gfx90a", Resources { sgprs: 102, ..small }), 7);
+        assert_eq!(groups("gfx90a", Resources { lds: 20 << 10, ..small }), 3);
         // One byte more than a third takes another piece.
-        assert_eq!(groups([9, 0, 10], Resources { lds: 21 * 1024 + 257, ..small }), 2);
+        assert_eq!(groups("gfx90a", Resources { lds: 21 * 1024 + 257, ..small }), 2);
         let narrow = Resources { wave_size: 32, workgroup: 128, ..small };
-        assert_eq!(groups([11, 0, 0], narrow), 8);
-        assert_eq!(groups([11, 0, 0], Resources { wgp_mode: true, ..narrow }), 16);
-        assert_eq!(groups([11, 0, 0], Resources { vgprs: 256, ..narrow }), 2);
-        assert_eq!(groups([10, 3, 0], Resources { vgprs: 256, ..narrow }), 2);
+        assert_eq!(groups("gfx1100", narrow), 8);
+        assert_eq!(groups("gfx1100", Resources { wgp_mode: true, ..narrow }), 16);
+        assert_eq!(groups("gfx1100", Resources { vgprs: 256, ..narrow }), 2);
+        assert_eq!(groups("gfx1030", Resources { vgprs: 256, ..narrow }), 2);
         // Barriers are sixteen.
-        assert_eq!(groups([9, 0, 10], Resources { workgroup: 65, ..small }), 16);
+        assert_eq!(groups("gfx90a", Resources { workgroup: 65, ..small }), 16);
+    }
+
+    #[test]
+    fn unknown_processors_have_the_least_of_their_generation() {
+        for (unknown, like) in
+            [("gfx1037", "gfx1030"), ("gfx1199", "gfx1102"), ("gfx949", "gfx942"), ("gfx803", "gfx906")]
+        {
+            assert_eq!(ComputeUnit::of(unknown), ComputeUnit::of(like), "{unknown}");
+        }
     }
 }

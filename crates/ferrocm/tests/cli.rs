@@ -11,19 +11,12 @@ use test_skip::{Lack, skip};
 #[path = "cli/bench_compare.rs"]
 mod bench_compare;
 
-// NEW-TARGET: its name.
 /// All targets of virtual GPUs, with the work-items of a wave on such hardware.
 #[cfg(feature = "virtual")]
-const VIRTUAL: [(&str, u64); 8] = [
-    ("gfx90a", 64),
-    ("gfx942", 64),
-    ("gfx950", 64),
-    ("gfx1030", 32),
-    ("gfx1100", 32),
-    ("gfx1151", 32),
-    ("gfx1200", 32),
-    ("gfx1201", 32),
-];
+fn virtual_targets() -> impl Iterator<Item = (&'static str, u64)> {
+    let executed = code_object::PROCESSORS.iter().filter(|processor| processor.instructions.is_some());
+    executed.map(|row| (row.name, if row.name.starts_with("gfx9") { 64 } else { 32 }))
+}
 
 /// A library that is not there, so that no test depends on what this machine has.
 const NO_LIBRARY: &str = "/no/such/libamdhip64.so";
@@ -296,7 +289,7 @@ fn hipify_translates_reports_and_says_so_in_its_status() {
 fn devices_lists_virtual_gpus_and_why_each_vendor_is_skipped() {
     let ran = run(&mut ferrocm(&["devices"]));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{}", ran.out);
-    for (target, wave) in VIRTUAL {
+    for (target, wave) in virtual_targets() {
         let row = row(&ran.out, &format!("vgpu:{target}"));
         assert!(row.contains(&format!("  {wave}  ")), "{row}");
     }
@@ -313,7 +306,7 @@ fn json_says_what_the_table_says() {
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{}", ran.out);
     let listing = json(&ran.out);
     let devices = listing["devices"].as_array().expect("a list");
-    for (target, wave) in VIRTUAL {
+    for (target, wave) in virtual_targets() {
         let uri = format!("vgpu:{target}");
         let device = devices.iter().find(|device| device["uri"] == *uri).expect("listed");
         assert_eq!((&device["backend"], &device["wave_size"]), (&Value::from("vgpu"), &Value::from(wave)));

@@ -1,7 +1,7 @@
 //! How many waves of a kernel a SIMD unit holds.
 
-use code_object::occupancy::{ComputeUnit, Occupancy, Resources};
-use code_object::{Kernel, Processor, TargetId, gfx_version};
+use code_object::occupancy::{Occupancy, Resources};
+use code_object::{Kernel, Limits, Processor, TargetId};
 
 /// Waves per SIMD unit that registers, LDS and the size of workgroups allow; `None` for processors of which nothing is known here.
 ///
@@ -12,71 +12,60 @@ use code_object::{Kernel, Processor, TargetId, gfx_version};
 pub(crate) fn occupancy(target: &TargetId, kernel: &Kernel) -> Option<u32> {
     // What a strange compiler writes into metadata must not overflow.
     const MOST: u32 = 1 << 20;
-    let (major, unit) = compute_unit(&target.processor)?;
+    let processor = Processor::by_name(&target.processor)?;
+    let limits = limits(processor)?;
     let waves = |workgroup: u32| {
         let resources = Resources {
             wave_size: kernel.wavefront_size,
-            vgprs: allocated_vgprs(major, &unit, kernel),
+            vgprs: allocated_vgprs(&limits, kernel),
             sgprs: kernel.sgpr_count.min(MOST),
             lds: kernel.group_segment_size.min(MOST),
             workgroup: workgroup.min(MOST),
-            wgp_mode: major >= 10 && kernel.descriptor.enable_wgp_mode(),
+            wgp_mode: processor.architecture.has_wgp_mode() && kernel.descriptor.enable_wgp_mode(),
         };
-        Occupancy::new(&unit, resources).waves_per_simd
+        Occupancy::new(&limits.unit, resources).waves_per_simd
     };
     let largest = waves(kernel.max_flat_workgroup_size);
     Some(if kernel.required_workgroup_size.is_some() { largest } else { largest.max(waves(1)) })
 }
 
 /// Vector registers that the kernel asks for at its start. They are more than those it uses if the source says that few waves shall run.
-fn allocated_vgprs(major: u32, unit: &ComputeUnit, kernel: &Kernel) -> u32 {
-    // From gfx10 on the descriptor counts in smaller pieces than those in which registers are given out.
-    let granule = match (major, kernel.wavefront_size) {
-        (10.., 32) => 8,
-        (10.., _) => 4,
-        _ => unit.vgpr_alloc[0],
-    };
+fn allocated_vgprs(limits: &Limits, kernel: &Kernel) -> u32 {
+    let granule = limits.vgpr_granule[usize::from(kernel.wavefront_size == 32)];
     (kernel.descriptor.granulated_workitem_vgpr_count() + 1) * granule
 }
 
-/// A processor's major version and compute unit. A generic processor has the smallest one of those that run its code.
-fn compute_unit(processor: &str) -> Option<(u32, ComputeUnit)> {
-    let known = Processor::by_name(processor)?;
-    if known.members.is_empty() {
-        let version = gfx_version(processor)?;
-        // The compute units of gfx12.5 are others.
-        let row = matches!(version, [9..=11, ..] | [12, 0, _]);
-        return row.then(|| (version[0], ComputeUnit::of(version)));
-    }
-    let members = known.members.iter().map(|member| compute_unit(member)).collect::<Option<Vec<_>>>()?;
-    members.into_iter().min_by_key(|(_, unit)| (unit.vgpr_file, unit.lds))
+/// A processor's limits. A generic processor has the smallest of those that run its code.
+fn limits(processor: &Processor) -> Option<Limits> {
+    let least = processor.members().filter_map(|member| member.limits);
+    least.min_by_key(|limits| (limits.unit.vgpr_file, limits.unit.lds)).or(processor.limits)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn of(name: &str) -> Option<Limits> {
+        limits(Processor::by_name(name).unwrap())
+    }
+
     #[test]
-    fn processors_have_the_compute_unit_of_their_version() {
-        assert_eq!(gfx_version("gfx90a"), Some([9, 0, 10]));
-        assert_eq!(gfx_version("gfx1151"), Some([11, 5, 1]));
-        for bad in ["", "gfx", "gfx9", "gfx11-generic", "gfxé", "gfx9é", "sm_80"] {
-            assert!(gfx_version(bad).is_none(), "{bad}");
-        }
-        let of = |name| compute_unit(name).map(|(_, unit)| unit);
-        assert_eq!(of("gfx1100"), Some(ComputeUnit::of([11, 0, 0])));
-        assert_eq!(of("gfx950").unwrap().lds, 160 << 10);
-        for none in ["gfx1250", "gfx803", "gfx1299", "nonsense"] {
+    fn old_processors_and_those_of_gfx12_5_have_no_occupancy() {
+        for none in ["gfx1250", "gfx803"] {
             assert_eq!(of(none), None, "{none}");
         }
+        assert_eq!(of("gfx950").unwrap().unit.lds, 160 << 10);
     }
 
     #[test]
     fn a_generic_processor_has_the_least_of_its_members() {
-        let of = |name| compute_unit(name).unwrap();
-        assert_eq!(of("gfx11-generic"), of("gfx1103"));
-        assert_eq!(of("gfx12-generic"), of("gfx1200"));
-        assert_eq!(of("gfx9-4-generic"), of("gfx942"));
-        assert_eq!(of("gfx10-1-generic"), of("gfx1010"));
+        for (generic, member) in [
+            ("gfx11-generic", "gfx1103"),
+            ("gfx12-generic", "gfx1200"),
+            ("gfx9-4-generic", "gfx942"),
+            ("gfx10-1-generic", "gfx1010"),
+        ] {
+            assert_eq!(of(generic), of(member), "{generic}");
+        }
     }
 }

@@ -1,14 +1,32 @@
 //! The targets of a build: the caller's, those of variables, the default ones.
 
-use code_object::TargetId;
+use code_object::{PROCESSORS, TargetId};
 
 use crate::Error;
 use crate::select::Pattern;
 
-// NEW-TARGET: its name.
-/// What is built when nobody says otherwise: all targets that the virtual GPU executes.
-pub const DEFAULT_TARGETS: &[&str] =
-    &["gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201"];
+/// What is built when nobody says otherwise: the rows of [`PROCESSORS`] that say so.
+pub const DEFAULT_TARGETS: &[&str] = &{
+    let mut names = [""; DEFAULT_COUNT];
+    let (mut row, mut next) = (0, 0);
+    while row < PROCESSORS.len() {
+        if PROCESSORS[row].is_default {
+            names[next] = PROCESSORS[row].name;
+            next += 1;
+        }
+        row += 1;
+    }
+    names
+};
+
+const DEFAULT_COUNT: usize = {
+    let (mut row, mut count) = (0, 0);
+    while row < PROCESSORS.len() {
+        count += PROCESSORS[row].is_default as usize;
+        row += 1;
+    }
+    count
+};
 
 /// Names targets where the caller names none.
 pub(crate) const VARIABLE: &str = variables::TARGETS.name;

@@ -58,7 +58,8 @@
 //! | [`Kernels::dequantize`], [`Kernels::quant_rows`], [`Kernels::quantize`], [`Kernels::quant_matmul`], [`Kernels::quant_experts`] | `quant.cu`, `mmvq_gguf.cu` | matrices of each [`QuantType`]; f32, f16, bf16 |
 //!
 //! The crate's build script compiles the kernels with the device compiler that `kernel-build` finds, for the targets in
-//! `FERROCM_TARGETS` or else gfx90a, gfx942, gfx950, gfx1030, gfx1100, gfx1151, gfx1200 and gfx1201.
+//! `FERROCM_TARGETS`, or else for
+//! [the default processors](https://github.com/ferrocm/ferrocm/blob/main/docs/generated/processors.md).
 //!
 //! The feature `virtual`, on by default, is that of `hip`: without it, the virtual GPU is not part of the program.
 #![warn(missing_docs)]

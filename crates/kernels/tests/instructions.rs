@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use code_object::CodeObject;
+use code_object::{CodeObject, PROCESSORS, Processor};
 use kernels::modules;
 
 const TYPES: [&str; 4] = ["f16", "bf16", "i8", "f8_e4m3"];
 
-// NEW-TARGET: its row.
-/// The matrix or dot instruction of products of the [`TYPES`] on each target; nothing where they are made by plain multiply-adds.
+// NEW-TARGET: the row of its instruction set, if that is new.
+/// The matrix or dot instruction of products of the [`TYPES`] in each instruction set; nothing where they are made by plain multiply-adds.
 const PRODUCTS: &[(&[&str], [&str; 4])] = &[
     (&["gfx1030"], ["v_dot2c_f32_f16", "", "v_dot4c_i32_i8", "v_dot2c_f32_f16"]),
     (
@@ -48,7 +48,7 @@ const PRODUCTS: &[(&[&str], [&str; 4])] = &[
         ],
     ),
     (
-        &["gfx1200", "gfx1201"],
+        &["gfx1201"],
         [
             "v_wmma_f32_16x16x16_f16",
             "v_wmma_f32_16x16x16_bf16",
@@ -57,6 +57,17 @@ const PRODUCTS: &[(&[&str], [&str; 4])] = &[
         ],
     ),
 ];
+
+fn mnemonics(instruction_set: &str) -> Option<[&'static str; 4]> {
+    PRODUCTS.iter().find(|(sets, _)| sets.contains(&instruction_set)).map(|row| row.1)
+}
+
+#[test]
+fn every_instruction_set_has_a_row() {
+    for set in PROCESSORS.iter().filter_map(|row| row.instructions) {
+        assert!(mnemonics(set).is_some(), "{set}");
+    }
+}
 
 /// The matrix and dot instructions of each kernel of a listing.
 fn multiplying(listing: &str) -> BTreeMap<&str, BTreeSet<&str>> {
@@ -78,12 +89,13 @@ fn multiplying(listing: &str) -> BTreeMap<&str, BTreeSet<&str>> {
 fn products_are_made_by_the_instructions_of_the_target() {
     assert!(!modules::GEMM.code_objects.is_empty(), "nothing was compiled");
     for object in modules::GEMM.code_objects {
-        let row = PRODUCTS.iter().find(|(targets, _)| targets.contains(&object.target));
-        let Some((_, mnemonics)) = row else { panic!("no row for {}", object.target) };
+        let target = object.target_id().unwrap();
+        let set = Processor::by_name(&target.processor).and_then(|row| row.instructions);
+        let Some(mnemonics) = set.and_then(mnemonics) else { panic!("no row for {}", object.target) };
         let mut listing = String::new();
         vgpu_isa::listing(object.bytes, &mut listing).unwrap();
         let found = multiplying(&listing);
-        for (name, mnemonic) in TYPES.into_iter().zip(*mnemonics) {
+        for (name, mnemonic) in TYPES.into_iter().zip(mnemonics) {
             for side in [64, 128] {
                 let kernel = format!("gemm_{name}_{side}");
                 assert!(listing.contains(&format!("<{kernel}>:")), "{kernel} for {}", object.target);

@@ -128,7 +128,7 @@ numbers! {
     amdsmi_get_processor_type: u32 = |_device| GPU;
     amdsmi_get_gpu_device_bdf: u64 = |device| u64::from(device.location);
     amdsmi_get_gpu_bdf_id: u64 = |device| u64::from(device.location);
-    amdsmi_get_gpu_id: u16 = |device| device.target.chip_id as u16;
+    amdsmi_get_gpu_id: u16 = |device| device.target.processor.pci_id as u16;
     amdsmi_get_gpu_revision: u16 = |_device| 0;
     amdsmi_get_gpu_topo_numa_affinity: i32 = |_device| 0;
     amdsmi_topo_get_numa_node_number: u32 = |_device| 0;
@@ -145,7 +145,7 @@ unsafe extern "C" fn amdsmi_get_gpu_device_uuid(
         if size.is_null() {
             return Err(Failure::Argument);
         }
-        let (chip, unique) = (device.target.chip_id & 0xffff, device.unique);
+        let (chip, unique) = (device.target.processor.pci_id & 0xffff, device.unique);
         let uuid = format!(
             "{:02x}ff{chip:04x}-0000-1000-80{:02x}-{:012x}",
             unique >> 56,

@@ -108,7 +108,7 @@ macro_rules! numbers {
 
 numbers! {
     rsmi_dev_pci_id_get: u64 = |device| u64::from(device.location);
-    rsmi_dev_id_get: u16 = |device| device.target.chip_id as u16;
+    rsmi_dev_id_get: u16 = |device| device.target.processor.pci_id as u16;
     rsmi_dev_revision_get: u16 = |_device| 0;
     rsmi_dev_vendor_id_get: u16 = |_device| VENDOR_ID;
     rsmi_dev_unique_id_get: u64 = |device| device.unique;
@@ -140,8 +140,8 @@ macro_rules! texts {
 }
 
 texts! {
-    rsmi_dev_name_get(usize) = |device| device.target.product;
-    rsmi_dev_market_name_get(u32) = |device| device.target.product;
+    rsmi_dev_name_get(usize) = |device| &*device.target.product;
+    rsmi_dev_market_name_get(u32) = |device| &*device.target.product;
     rsmi_dev_brand_get(u32) = |_device| VENDOR;
     rsmi_dev_vendor_name_get(usize) = |_device| VENDOR;
 }

@@ -1,14 +1,14 @@
 //! AMD GPU machine code: decodes every generation into [`Inst`]s over one set of [`Op`]s, and prints them as LLVM does.
 //!
-//! It also has the table of [targets](TARGETS) that ferrocm's virtual GPU can be. This crate is a part of
-//! [`vgpu`](https://docs.rs/ferrocm-vgpu), where it is the module `isa`; its API changes with it.
+//! It also has the list of [targets](TARGETS) that ferrocm's virtual GPU can be. This crate is a part of
+//! [`vgpu`](https://docs.rs/ferrocm-vgpu), where it is the module `isa`; its API changes with that crate.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `op` | [`Op`]: the operations of all generations, each with its operand types |
 //! | `inst` | [`Inst`]: a decoded instruction |
 //! | `listing` | all instructions of a code object |
-//! | `target` | [`Target`]: the processors, one row each |
+//! | `target` | [`Target`]: the processors whose instructions are decoded |
 //! | `tables` | per generation: opcode → operation and printed mnemonic |
 //! | `decode` | bits → [`Inst`], one file per encoding family |
 //! | `facts` | [`Fact`] and [`Footprint`]: what the table says of an operation |
@@ -33,6 +33,8 @@ mod tables;
 mod target;
 mod types;
 
+use code_object::Processor;
+
 pub use decode::{DecodeError, DecodeErrorKind, decode, decode_wave64};
 pub use facts::{Fact, Footprint};
 pub use format::{BufferFormat, NumberFormat};
@@ -45,7 +47,7 @@ pub use registers::{Register, Registers, Span};
 pub use target::{Generation, TARGETS, Target};
 pub use types::{Elem, Signature, Type};
 
-// NEW-TARGET: a variant, unless it shares one.
+// NEW-TARGET: a variant, for a processor whose instructions no other one has.
 /// An instruction set: what each opcode means. Processors may share one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Isa {
@@ -96,7 +98,13 @@ impl Isa {
 
     /// The instruction set of a processor (`gfx1100`; no feature suffixes).
     pub fn by_name(name: &str) -> Option<Isa> {
-        Target::by_name(name).map(|target| target.isa)
+        Self::of(Processor::by_name(name)?)
+    }
+
+    /// The instruction set that a processor's row names.
+    fn of(processor: &Processor) -> Option<Isa> {
+        let name = processor.instructions?;
+        Self::ALL.iter().copied().find(|isa| isa.name() == name)
     }
 
     /// gfx9: instruction encodings of GCN, waves of 64 only.

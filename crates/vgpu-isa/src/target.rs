@@ -1,7 +1,9 @@
-//! The targets a virtual GPU can be, one row each.
+//! The targets that a virtual GPU can be: the processors whose instructions this crate decodes.
 
-use code_object::KernelDescriptor;
-use code_object::occupancy::{ComputeUnit, Resources};
+use std::sync::LazyLock;
+
+use code_object::occupancy::Resources;
+use code_object::{KernelDescriptor, Limits, PROCESSORS, Processor};
 
 use super::Isa;
 
@@ -48,188 +50,47 @@ impl Generation {
     }
 }
 
-/// What a target is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A processor that the virtual GPU can be: its row in [`PROCESSORS`], and its instruction set.
+#[derive(PartialEq, Eq, Debug)]
 pub struct Target {
     /// The processor's name, `gfx1100`.
     pub name: &'static str,
+    /// Its row.
+    pub processor: &'static Processor,
+    /// What its kernels can have.
+    pub limits: Limits,
     /// What its opcodes mean.
     pub isa: Isa,
     /// The product name that devices report.
-    pub product: &'static str,
+    pub product: String,
     /// The whole target id that devices report.
-    pub target_id: &'static str,
-    /// Compute units of a device that is configured without a number.
-    pub compute_units: u32,
-    /// The wave size that devices report. Kernels of gfx10 and later choose 32 or 64 themselves.
-    pub wave_size: u32,
-    /// LDS that a workgroup can have, in bytes.
-    pub lds_size: u32,
-    /// Work-items that a workgroup can have.
-    pub max_workgroup_size: u32,
-    /// The unit in which descriptors count vector registers, for waves of 64 and of 32.
-    pub vgpr_granule: [u32; 2],
-    /// Vector registers a wave can address, ACC registers included.
-    pub max_vgprs: u32,
-    /// What the waves of a compute unit share.
-    pub unit: ComputeUnit,
-    /// Bytes of a line of the vector cache.
-    pub cache_line: u32,
-    /// Memory of a device that is configured without a size; never more than the host has.
-    pub memory: u64,
-    /// PCI device id.
-    pub chip_id: u32,
-    /// Clock in MHz that devices report; nothing runs at it.
-    pub clock_mhz: u32,
+    pub target_id: String,
 }
 
 /// Scalar registers of a wave where each has all of them.
 const ALL_SGPRS: u32 = 128;
-const KIB: u32 = 1 << 10;
-const GIB: u64 = 1 << 30;
 
-// NEW-TARGET: a row.
-/// Every supported target.
-pub const TARGETS: &[Target] = &[
-    Target {
-        name: "gfx90a",
-        isa: Isa::Gfx90a,
-        product: "ferrocm Virtual GPU (gfx90a)",
-        target_id: "gfx90a:sramecc+:xnack-",
-        compute_units: 8,
-        wave_size: 64,
-        lds_size: 64 * KIB,
-        max_workgroup_size: 1024,
-        vgpr_granule: [8, 8],
-        max_vgprs: 512,
-        unit: ComputeUnit::of([9, 0, 10]),
-        cache_line: 64,
-        memory: 16 * GIB,
-        chip_id: 0x740c,
-        clock_mhz: 1700,
-    },
-    Target {
-        name: "gfx942",
-        isa: Isa::Gfx942,
-        product: "ferrocm Virtual GPU (gfx942)",
-        target_id: "gfx942:sramecc+:xnack-",
-        compute_units: 8,
-        wave_size: 64,
-        lds_size: 64 * KIB,
-        max_workgroup_size: 1024,
-        vgpr_granule: [8, 8],
-        max_vgprs: 512,
-        unit: ComputeUnit::of([9, 4, 2]),
-        cache_line: 128,
-        memory: 16 * GIB,
-        chip_id: 0x74a1,
-        clock_mhz: 2100,
-    },
-    Target {
-        name: "gfx950",
-        isa: Isa::Gfx950,
-        product: "ferrocm Virtual GPU (gfx950)",
-        target_id: "gfx950:sramecc+:xnack-",
-        compute_units: 8,
-        wave_size: 64,
-        lds_size: 160 * KIB,
-        max_workgroup_size: 1024,
-        vgpr_granule: [8, 8],
-        max_vgprs: 512,
-        unit: ComputeUnit::of([9, 5, 0]),
-        cache_line: 128,
-        memory: 16 * GIB,
-        chip_id: 0x75a0,
-        clock_mhz: 2400,
-    },
-    Target {
-        name: "gfx1030",
-        isa: Isa::Gfx1030,
-        product: "ferrocm Virtual GPU (gfx1030)",
-        target_id: "gfx1030",
-        compute_units: 8,
-        wave_size: 32,
-        lds_size: 64 * KIB,
-        max_workgroup_size: 1024,
-        vgpr_granule: [4, 8],
-        max_vgprs: 256,
-        unit: ComputeUnit::of([10, 3, 0]),
-        cache_line: 128,
-        memory: 16 * GIB,
-        chip_id: 0x73bf,
-        clock_mhz: 2250,
-    },
-    Target {
-        name: "gfx1100",
-        isa: Isa::Gfx1100,
-        product: "ferrocm Virtual GPU (gfx1100)",
-        target_id: "gfx1100",
-        compute_units: 8,
-        wave_size: 32,
-        lds_size: 64 * KIB,
-        max_workgroup_size: 1024,
-        vgpr_granule: [4, 8],
-        max_vgprs: 256,
-        unit: ComputeUnit::of([11, 0, 0]),
-        cache_line: 128,
-        memory: 16 * GIB,
-        chip_id: 0x744c,
-        clock_mhz: 2300,
-    },
-    Target {
-        name: "gfx1151",
-        isa: Isa::Gfx1151,
-        product: "ferrocm Virtual GPU (gfx1151)",
-        target_id: "gfx1151",
-        compute_units: 8,
-        wave_size: 32,
-        lds_size: 64 * KIB,
-        max_workgroup_size: 1024,
-        vgpr_granule: [4, 8],
-        max_vgprs: 256,
-        unit: ComputeUnit::of([11, 5, 1]),
-        cache_line: 128,
-        memory: 16 * GIB,
-        chip_id: 0x1586,
-        clock_mhz: 2900,
-    },
-    Target {
-        name: "gfx1200",
-        isa: Isa::Gfx1201,
-        product: "ferrocm Virtual GPU (gfx1200)",
-        target_id: "gfx1200",
-        compute_units: 8,
-        wave_size: 32,
-        lds_size: 64 * KIB,
-        max_workgroup_size: 1024,
-        vgpr_granule: [4, 8],
-        max_vgprs: 256,
-        unit: ComputeUnit::of([12, 0, 0]),
-        cache_line: 128,
-        memory: 16 * GIB,
-        chip_id: 0x7590,
-        clock_mhz: 3130,
-    },
-    Target {
-        name: "gfx1201",
-        isa: Isa::Gfx1201,
-        product: "ferrocm Virtual GPU (gfx1201)",
-        target_id: "gfx1201",
-        compute_units: 8,
-        wave_size: 32,
-        lds_size: 64 * KIB,
-        max_workgroup_size: 1024,
-        vgpr_granule: [4, 8],
-        max_vgprs: 256,
-        unit: ComputeUnit::of([12, 0, 1]),
-        cache_line: 128,
-        memory: 16 * GIB,
-        chip_id: 0x7550,
-        clock_mhz: 2970,
-    },
-];
+/// Every supported target: the processors whose row names an instruction set.
+pub static TARGETS: LazyLock<Vec<Target>> =
+    LazyLock::new(|| PROCESSORS.iter().filter_map(Target::new).collect());
 
 impl Target {
+    fn new(processor: &'static Processor) -> Option<Target> {
+        let name = processor.name;
+        let mut target_id = name.to_owned();
+        for (has, state) in [(processor.sramecc, ":sramecc+"), (processor.xnack, ":xnack-")] {
+            target_id.push_str(if has { state } else { "" });
+        }
+        Some(Target {
+            name,
+            processor,
+            limits: processor.limits?,
+            isa: Isa::of(processor)?,
+            product: format!("ferrocm Virtual GPU ({name})"),
+            target_id,
+        })
+    }
+
     /// Instruction encodings and register conventions.
     pub const fn generation(&self) -> Generation {
         self.isa.generation()
@@ -239,19 +100,19 @@ impl Target {
     /// included.
     pub fn resources(&self, descriptor: &KernelDescriptor, workgroup: u32, lds: u32) -> Resources {
         let wave_size = descriptor.wavefront_size();
-        let granule = self.vgpr_granule[usize::from(wave_size == 32)];
+        let granule = self.limits.vgpr_granule[usize::from(wave_size == 32)];
         let vgprs = (descriptor.granulated_workitem_vgpr_count() + 1) * granule;
         Resources {
             wave_size,
-            vgprs: vgprs.min(self.max_vgprs),
+            vgprs: vgprs.min(self.limits.max_vgprs),
             // Counted in eights and given out in sixteens, where they are counted.
-            sgprs: match self.unit.sgpr_file {
+            sgprs: match self.limits.unit.sgpr_file {
                 Some(_) => (descriptor.granulated_wavefront_sgpr_count() / 2 + 1) * 16,
                 None => ALL_SGPRS,
             },
             lds,
             workgroup,
-            wgp_mode: !self.generation().is_cdna() && descriptor.enable_wgp_mode(),
+            wgp_mode: self.processor.architecture.has_wgp_mode() && descriptor.enable_wgp_mode(),
         }
     }
 

@@ -31,7 +31,7 @@ impl DeviceConfig {
             index,
             memory: self.memory,
             location: location(index),
-            unique: unique(target.target_id, self.memory, index),
+            unique: unique(&target.target_id, self.memory, index),
         };
         Ok((0..self.count as usize).map(identity).collect())
     }

@@ -2,6 +2,7 @@
 
 use std::ffi::c_char;
 
+use code_object::Processor;
 use hip_sys::{
     hipDeviceArch_t, hipDeviceAttribute_t, hipDeviceProp_tR0000, hipDeviceProp_tR0600, hipError_t, hipUUID,
 };
@@ -257,11 +258,10 @@ fn attribute(device: &Device, which: hipDeviceAttribute_t) -> Option<i32> {
         A::hipDeviceAttributePhysicalMultiProcessorCount => p.multiProcessorCount,
         A::hipDeviceAttributeFineGrainSupport => i32::from(device.fine_pool.is_some()),
         A::hipDeviceAttributeNumberOfXccs => int(info.xccs),
-        A::hipDeviceAttributeMaxAvailableVgprsPerThread => match info.gfx {
-            [9, 0, 10] => 512,
-            [9, minor, _] if minor >= 4 => 512,
-            _ => 256,
-        },
+        A::hipDeviceAttributeMaxAvailableVgprsPerThread => {
+            let known = Processor::by_name(&info.target.processor).and_then(|row| row.limits);
+            known.map_or(256, |limits| int(limits.max_vgprs))
+        }
         A::hipDeviceAttributePciChipId => int(info.chip_id),
         // Registers as pointers do not fit an int, and a LUID is not a number; the properties have them.
         _ => return None,

@@ -15,7 +15,7 @@ pub(crate) fn compute_unit(info: &Info) -> ComputeUnit {
         simds: info.simds_per_cu.max(1),
         waves_per_simd: (info.waves_per_cu / info.simds_per_cu.max(1)).max(1),
         lds: info.lds_bytes,
-        ..ComputeUnit::of(info.gfx)
+        ..ComputeUnit::of(&info.target.processor)
     }
 }
 

@@ -3,4 +3,5 @@
 mod listing;
 #[path = "../objdump/mod.rs"]
 mod objdump;
+mod siblings;
 mod text;

@@ -10,20 +10,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use test_skip::{Lack, skip};
-use vgpu_isa::{
-    DecodeErrorKind, Fact, Generation, Inst, Isa, Op, Register, Span, TARGETS, decode, decode_wave64,
-};
+use vgpu_isa::{DecodeErrorKind, Fact, Generation, Inst, Isa, Op, Register, Span, decode, decode_wave64};
 
 use crate::objdump::{llvm_objdump, llvm_tool};
 
 /// Stands for the text of what is no instruction.
-const ILLEGAL: &str = "illegal";
+pub(crate) const ILLEGAL: &str = "illegal";
 
-struct Case {
+pub(crate) struct Case {
     file: &'static str,
     line: usize,
     bytes: Vec<u8>,
-    text: String,
+    pub(crate) text: String,
 }
 
 /// The cases of a processor.
@@ -37,14 +35,10 @@ struct Corpus {
     attributes: &'static str,
 }
 
-/// The instructions of every target, and those of gfx1201 that LLVM knows only if it is told to.
+/// The instructions of every set, and those of gfx1201 that LLVM knows only if it is told to.
 fn corpora() -> Vec<Corpus> {
-    let usual = TARGETS.iter().map(|target| Corpus {
-        isa: target.isa,
-        processor: target.name,
-        files: files(target.isa),
-        attributes: "",
-    });
+    let usual =
+        Isa::ALL.iter().map(|&isa| Corpus { isa, processor: isa.name(), files: files(isa), attributes: "" });
     let halves = Corpus {
         isa: Isa::Gfx1201,
         processor: "gfx1201",
@@ -66,7 +60,7 @@ fn path(file: &str) -> PathBuf {
 }
 
 /// The cases of an instruction set.
-fn cases(isa: Isa) -> Vec<Case> {
+pub(crate) fn cases(isa: Isa) -> Vec<Case> {
     cases_of(&files(isa))
 }
 

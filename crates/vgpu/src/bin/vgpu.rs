@@ -67,19 +67,24 @@ fn occupancy(file: &str, size: Option<&str>) -> Result<String, String> {
     let asked = match size {
         None => None,
         Some(size) => match size.parse::<u32>() {
-            Ok(size) if (1..=target.max_workgroup_size).contains(&size) => Some(size),
-            _ => return Err(format!("{size} is no size of a workgroup, 1 to {}", target.max_workgroup_size)),
+            Ok(size) if (1..=target.limits.max_workgroup_size).contains(&size) => Some(size),
+            _ => {
+                return Err(format!(
+                    "{size} is no size of a workgroup, 1 to {}",
+                    target.limits.max_workgroup_size
+                ));
+            }
         },
     };
     let mut text = String::new();
     for kernel in object.kernels() {
         let largest = match kernel.max_flat_workgroup_size {
-            0 => target.max_workgroup_size,
+            0 => target.limits.max_workgroup_size,
             size => size,
         };
         let lds = kernel.group_segment_size;
         let resources = target.resources(&kernel.descriptor, asked.unwrap_or(largest), lds);
-        let _ = writeln!(text, "{}: {}", kernel.name, Occupancy::new(&target.unit, resources));
+        let _ = writeln!(text, "{}: {}", kernel.name, Occupancy::new(&target.limits.unit, resources));
     }
     Ok(text)
 }

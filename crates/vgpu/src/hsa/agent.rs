@@ -196,7 +196,7 @@ unsafe fn gpu_info(device: &Device, attribute: hsa_agent_info_t, value: *mut c_v
     use hsa_agent_info_t as I;
     use hsa_amd_agent_info_t as A;
     let target = device.target();
-    let group = target.max_workgroup_size;
+    let group = target.limits.max_workgroup_size;
     // SAFETY: as this function's contract; the types are those the headers give.
     unsafe {
         match attribute {
@@ -214,7 +214,7 @@ unsafe fn gpu_info(device: &Device, attribute: hsa_agent_info_t, value: *mut c_v
                 write(value.cast(), hsa_default_float_rounding_mode_t::HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR)
             }
             I::HSA_AGENT_INFO_FAST_F16_OPERATION => write(value.cast(), true),
-            I::HSA_AGENT_INFO_WAVEFRONT_SIZE => write(value.cast(), target.wave_size),
+            I::HSA_AGENT_INFO_WAVEFRONT_SIZE => write(value.cast(), target.limits.wave_size),
             I::HSA_AGENT_INFO_WORKGROUP_MAX_DIM => write(value.cast(), [group as u16; 3]),
             I::HSA_AGENT_INFO_WORKGROUP_MAX_SIZE => write(value.cast(), group),
             I::HSA_AGENT_INFO_GRID_MAX_DIM => write(value.cast(), [u32::MAX; 3]),
@@ -234,20 +234,20 @@ unsafe fn gpu_info(device: &Device, attribute: hsa_agent_info_t, value: *mut c_v
             }
             I::HSA_AGENT_INFO_VERSION_MAJOR | I::HSA_AGENT_INFO_VERSION_MINOR => write(value.cast(), 1u16),
             other => match A(other.0) {
-                A::HSA_AMD_AGENT_INFO_CHIP_ID => write(value.cast(), target.chip_id),
+                A::HSA_AMD_AGENT_INFO_CHIP_ID => write(value.cast(), target.processor.pci_id),
                 A::HSA_AMD_AGENT_INFO_CACHELINE_SIZE => write(value.cast(), 128u32),
                 A::HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT
                 | A::HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT => {
                     write(value.cast(), device.compute_units())
                 }
-                A::HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY => write(value.cast(), target.clock_mhz),
+                A::HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY => write(value.cast(), target.processor.clock_mhz),
                 A::HSA_AMD_AGENT_INFO_DRIVER_NODE_ID => write(value.cast(), device.index() as u32 + 1),
                 A::HSA_AMD_AGENT_INFO_BDFID => write(value.cast(), identity::location(device.index())),
                 A::HSA_AMD_AGENT_INFO_MEMORY_WIDTH => write(value.cast(), 64u32),
                 A::HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY => write(value.cast(), 1000u32),
-                A::HSA_AMD_AGENT_INFO_PRODUCT_NAME => write_text::<64>(value, target.product),
-                A::HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU => write(value.cast(), target.unit.waves()),
-                A::HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU => write(value.cast(), target.unit.simds),
+                A::HSA_AMD_AGENT_INFO_PRODUCT_NAME => write_text::<64>(value, &target.product),
+                A::HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU => write(value.cast(), target.limits.unit.waves()),
+                A::HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU => write(value.cast(), target.limits.unit.simds),
                 A::HSA_AMD_AGENT_INFO_NUM_SHADER_ENGINES
                 | A::HSA_AMD_AGENT_INFO_NUM_SHADER_ARRAYS_PER_SE
                 | A::HSA_AMD_AGENT_INFO_NUM_XCC
@@ -334,7 +334,7 @@ unsafe extern "C" fn isa_info(handle: hsa_isa_t, attribute: hsa_isa_info_t, valu
     call(|| {
         let target = isa(handle)?;
         let name = isa_name(target);
-        let group = target.max_workgroup_size;
+        let group = target.limits.max_workgroup_size;
         if value.is_null() {
             return Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
@@ -359,9 +359,11 @@ unsafe extern "C" fn isa_info(handle: hsa_isa_t, attribute: hsa_isa_info_t, valu
                 I::HSA_ISA_INFO_GRID_MAX_SIZE => write(value.cast(), u64::from(u32::MAX)),
                 I::HSA_ISA_INFO_FBARRIER_MAX_SIZE => write(value.cast(), 32u32),
                 I::HSA_ISA_INFO_CALL_CONVENTION_COUNT => write(value.cast(), 1u32),
-                I::HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE => write(value.cast(), target.wave_size),
+                I::HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE => {
+                    write(value.cast(), target.limits.wave_size)
+                }
                 I::HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONTS_PER_COMPUTE_UNIT => {
-                    write(value.cast(), target.unit.waves())
+                    write(value.cast(), target.limits.unit.waves())
                 }
                 _ => Err(S::HSA_STATUS_ERROR_INVALID_ARGUMENT),
             }
@@ -409,7 +411,7 @@ unsafe extern "C" fn iterate_wavefronts(
     call(|| {
         let target = isa(handle)?;
         let callback = callback.ok_or(S::HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
-        let wavefront = hsa_wavefront_t { handle: u64::from(target.wave_size) };
+        let wavefront = hsa_wavefront_t { handle: u64::from(target.limits.wave_size) };
         // SAFETY: the caller's callback takes any wavefront and the caller's data.
         match unsafe { callback(wavefront, data) } {
             S::HSA_STATUS_SUCCESS => Ok(()),

@@ -131,7 +131,7 @@ impl Pool {
         match self {
             Pool::HostFine | Pool::HostKernarg | Pool::HostCoarse => host_memory(),
             Pool::DeviceCoarse(device) | Pool::DeviceFine(device) => device.memory_size(),
-            Pool::Group(device) => u64::from(device.target().lds_size),
+            Pool::Group(device) => u64::from(device.target().limits.unit.lds),
         }
     }
 }

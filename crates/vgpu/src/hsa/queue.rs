@@ -217,7 +217,7 @@ impl Queue {
             group_segment_aperture_base_hi: (SHARED_APERTURE >> 32) as u32,
             private_segment_aperture_base_hi: (PRIVATE_APERTURE >> 32) as u32,
             max_cu_id: slots - 1,
-            max_wave_id: target.unit.waves() - 1,
+            max_wave_id: target.limits.unit.waves() - 1,
             read_dispatch_id_field_base_byte_offset: offset_of!(amd_queue_v2_t, read_dispatch_id) as u32,
             queue_properties: amd_queue_properties_t::AMD_QUEUE_PROPERTIES_IS_PTR64.0 as u32,
             ..Default::default()

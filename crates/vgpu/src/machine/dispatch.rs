@@ -199,8 +199,8 @@ fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError
     }
     let sizes = dispatch.workgroup;
     let items = sizes.iter().try_fold(1u32, |product, &size| product.checked_mul(size)).unwrap_or(u32::MAX);
-    if items > target.max_workgroup_size {
-        let limit = target.max_workgroup_size;
+    if items > target.limits.max_workgroup_size {
+        let limit = target.limits.max_workgroup_size;
         return Err(DispatchError::WorkgroupTooLarge { kernel, sizes, limit, of: "the device" });
     }
     let groups: [u32; 3] = std::array::from_fn(|i| dispatch.grid[i].div_ceil(sizes[i]));
@@ -212,8 +212,8 @@ fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError
         // What a kernel was compiled for is for runtimes to keep to, and AMD's does not where it starts its own kernels. The
         // device needs no more than registers for all waves.
         if metadata.max_flat_workgroup_size != 0 && items > metadata.max_flat_workgroup_size {
-            let occupancy = Occupancy::new(&target.unit, target.resources(&descriptor, items, 0));
-            let simds = target.unit.simds * occupancy.compute_units_per_unit();
+            let occupancy = Occupancy::new(&target.limits.unit, target.resources(&descriptor, items, 0));
+            let simds = target.limits.unit.simds * occupancy.compute_units_per_unit();
             let waves = occupancy.by_vgprs.min(occupancy.by_sgprs) * simds;
             let limit = waves * descriptor.wavefront_size();
             if items > limit {
@@ -228,8 +228,8 @@ fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError
         }
     }
     let lds = dispatch.group_segment_size.max(descriptor.group_segment_fixed_size);
-    if lds > target.lds_size {
-        return Err(DispatchError::LdsTooLarge { kernel, size: lds, limit: target.lds_size });
+    if lds > target.limits.unit.lds {
+        return Err(DispatchError::LdsTooLarge { kernel, size: lds, limit: target.limits.unit.lds });
     }
     let scratch = dispatch.private_segment_size.max(descriptor.private_segment_fixed_size);
     if scratch > MAX_SCRATCH {

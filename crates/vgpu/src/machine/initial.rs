@@ -129,8 +129,9 @@ impl Initial {
             next.values[slot + 2] = u32::MAX;
             next.values[slot + 3] = 1 << 23 | stride << 21 | 1 << 19 | 0xfac;
         }
-        let granule = target.vgpr_granule[usize::from(lanes == 32)];
-        let total = ((d.granulated_workitem_vgpr_count() + 1) * granule).min(target.max_vgprs) as usize;
+        let granule = target.limits.vgpr_granule[usize::from(lanes == 32)];
+        let total =
+            ((d.granulated_workitem_vgpr_count() + 1) * granule).min(target.limits.max_vgprs) as usize;
         let arch = match generation {
             Generation::Gfx9 | Generation::Gfx940 => {
                 (4 * (d.accum_offset() as usize + 1)).min(ACC_BASE).min(total)

@@ -82,7 +82,7 @@ impl Launch {
         let groups = std::array::from_fn(|i| dispatch.grid[i].div_ceil(dispatch.workgroup[i]));
         let items: u32 = dispatch.workgroup.iter().product();
         let resources = target.resources(&descriptor, items, lds);
-        let occupancy = Occupancy::new(&target.unit, resources);
+        let occupancy = Occupancy::new(&target.limits.unit, resources);
         // A compute unit without another to make a pair with holds half of what a pair does.
         let present = UnitMask::first(device.compute_units());
         let chosen = dispatch.units.map(|units| present.and(units.words()));
@@ -107,7 +107,7 @@ impl Launch {
             watched_entry: None,
             lanes,
             lds,
-            lds_limit: if checks.bounds { lds } else { lds.next_multiple_of(target.unit.lds_granule) },
+            lds_limit: if checks.bounds { lds } else { lds.next_multiple_of(target.limits.unit.lds_granule) },
             arguments,
             scratch,
             groups,

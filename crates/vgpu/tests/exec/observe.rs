@@ -1,6 +1,7 @@
 //! What observers are told about instructions, held against what the handlers do.
 
 use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 use std::sync::Arc;
 
 mod accesses;
@@ -12,23 +13,15 @@ use vgpu::machine::observe::is_memory;
 use vgpu::machine::{Access, Memory};
 
 const ENTRY: u64 = 0x1000;
-/// Lines of machine code of each instruction set.
-macro_rules! files {
-    ($($isa:ident $file:literal),* $(,)?) => {
-        &[$((Isa::$isa, include_str!(concat!("../../../../vgpu-isa/tests/filetests/", $file, ".txt")))),*]
-    };
-}
 
-// NEW-TARGET: the lines of its instruction set.
-const FILES: &[(Isa, &str)] = files![
-    Gfx90a "gfx90a",
-    Gfx942 "gfx942",
-    Gfx950 "gfx950",
-    Gfx1030 "gfx1030",
-    Gfx1100 "gfx1100",
-    Gfx1151 "gfx1151",
-    Gfx1201 "gfx1201",
-];
+/// Each instruction set with lines of its machine code.
+fn files() -> impl Iterator<Item = (Isa, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../vgpu-isa/tests/filetests");
+    Isa::ALL.iter().map(move |isa| {
+        let file = folder.join(format!("{}.txt", isa.name()));
+        (*isa, std::fs::read_to_string(file).expect("the lines of an instruction set"))
+    })
+}
 
 /// Some instructions of a file: a few of each operation in each form.
 fn instructions(isa: Isa, text: &str) -> Vec<(String, Inst)> {
@@ -149,10 +142,10 @@ fn has_odd_mask(inst: &Inst) -> bool {
 fn registers_are_those_that_handlers_read_and_write() {
     let mut failures = Vec::new();
     let mut executed = 0;
-    for &(isa, text) in FILES {
+    for (isa, text) in files() {
         let sizes: &[usize] = if isa.is_gfx9() { &[64] } else { &[32, 64] };
         let registers = if isa.is_gfx9() { 512 } else { 256 };
-        let all = instructions(isa, text);
+        let all = instructions(isa, &text);
         for &lanes in sizes {
             let mut bench = Bench::new(lanes);
             let mut seed = 7;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::*;
 use hsa_sys::*;
+use vgpu::machine::TARGETS;
 
 #[test]
 fn nothing_works_before_init_and_counts_are_kept() {
@@ -43,17 +44,12 @@ fn every_function_that_hip_calls_is_there() {
 
 #[test]
 fn agents_describe_themselves() {
-    // NEW-TARGET: what its agent says.
-    for (target, name, isa, wave) in [
-        ("gfx1100", "gfx1100", "amdgcn-amd-amdhsa--gfx1100", 32u32),
-        ("gfx90a", "gfx90a", "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-", 64),
-        ("gfx942", "gfx942", "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-", 64),
-        ("gfx950", "gfx950", "amdgcn-amd-amdhsa--gfx950:sramecc+:xnack-", 64),
-        ("gfx1151", "gfx1151", "amdgcn-amd-amdhsa--gfx1151", 32),
-        ("gfx1200", "gfx1200", "amdgcn-amd-amdhsa--gfx1200", 32),
-        ("gfx1201", "gfx1201", "amdgcn-amd-amdhsa--gfx1201", 32),
-    ] {
-        let agent = gpu(target);
+    for name in TARGETS.iter().map(|target| target.name) {
+        let (isa, wave) = match name.starts_with("gfx9") {
+            true => (format!("amdgcn-amd-amdhsa--{name}:sramecc+:xnack-"), 64u32),
+            false => (format!("amdgcn-amd-amdhsa--{name}"), 32),
+        };
+        let agent = gpu(name);
         assert_eq!(text(&agent_info(agent, hsa_agent_info_t::HSA_AGENT_INFO_NAME.0, [1u8; 64])), name);
         assert_eq!(agent_info(agent, hsa_agent_info_t::HSA_AGENT_INFO_WAVEFRONT_SIZE.0, 0u32), wave);
         assert_eq!(agent_info(agent, hsa_amd_agent_info_t::HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT.0, 0u32), 2);

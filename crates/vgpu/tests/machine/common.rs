@@ -6,15 +6,22 @@ use std::time::Duration;
 use code_object::{ArgKind, HiddenArg};
 use test_skip::{Lack, skip};
 use vgpu::DeviceConfig;
+use vgpu::isa::Isa;
 use vgpu::machine::{
     Device, Dispatch, DispatchError, DispatchStats, LoadedCode, Machine, MemoryKind, PRIVATE_APERTURE,
     SHARED_APERTURE,
 };
 
-/// The targets that every test runs on.
-// NEW-TARGET: if it has an instruction set of its own.
-pub(crate) const TARGETS: &[&str] =
-    &["gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx1201"];
+/// The targets that every test runs on: those after which instruction sets are named.
+pub(crate) const TARGETS: &[&str] = &{
+    let mut names = [""; Isa::ALL.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = Isa::ALL[index].name();
+        index += 1;
+    }
+    names
+};
 
 /// Those whose waves have 32 lanes by themselves.
 fn narrow_targets() -> &'static [&'static str] {

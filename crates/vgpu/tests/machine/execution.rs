@@ -121,7 +121,7 @@ fn functions_of_other_code_objects_are_called_by_their_address() {
 fn a_workgroup_has_all_of_the_lds_and_no_more() {
     on_all_wave_sizes("execution", |gpu| {
         let out = gpu.upload(&[0u32]);
-        let all = gpu.device.target().lds_size;
+        let all = gpu.device.target().limits.unit.lds;
         let words = all / 4;
         let args = [Arg::U32(words), Arg::Pointer(out)];
         gpu.launch("fill_lds", [5 * 256, 1, 1], [256, 1, 1], 4 * words, &args).unwrap();
@@ -163,7 +163,7 @@ fn workgroups_take_a_lock_in_turn() {
 fn workgroups_wait_for_earlier_and_later_ones() {
     on_all_wave_sizes("execution", |gpu| {
         // As many as the device holds, and no power of two: parts of work that threads take do not fit evenly.
-        let held = (gpu.device.compute_units() * gpu.device.target().unit.waves()) as usize;
+        let held = (gpu.device.compute_units() * gpu.device.target().limits.unit.waves()) as usize;
         for (direction, groups) in [(1, 3 * held), (1, held), (-1, held), (-1, 2), (-1, held - 3)] {
             let (flags, out) = (gpu.upload(&vec![0u32; groups]), gpu.alloc(4 * groups));
             let args = [Arg::I32(direction), Arg::Pointer(flags), Arg::Pointer(out)];
@@ -186,7 +186,7 @@ fn workgroups_wait_for_earlier_and_later_ones() {
 #[test]
 fn waiting_for_a_workgroup_that_finds_no_room_ends_when_time_is_up() {
     let Ok(gpu) = Gpu::open("execution", "gfx1100") else { return };
-    let held = (gpu.device.compute_units() * gpu.device.target().unit.waves()) as usize;
+    let held = (gpu.device.compute_units() * gpu.device.target().limits.unit.waves()) as usize;
     // One more would do if they began in order; but a thread that has no core for a while begins those that it took later.
     let groups = 2 * held;
     let (flags, out) = (gpu.upload(&vec![0u32; groups]), gpu.alloc(4 * groups));
@@ -207,7 +207,7 @@ fn any_number_of_threads_makes_progress() {
     for config in ["gfx1100?cus=3", "gfx90a?cus=5", "gfx1030?cus=1"] {
         let target = config.split('?').next().unwrap();
         let Ok(gpu) = Gpu::open_as("execution", target, config) else { return };
-        let held = (gpu.device.compute_units() * gpu.device.target().unit.waves()) as usize;
+        let held = (gpu.device.compute_units() * gpu.device.target().limits.unit.waves()) as usize;
         for threads in [1, 2, 3, 7, 200] {
             machine.set_threads(threads);
             let (flags, out) = (gpu.upload(&vec![0u32; held]), gpu.alloc(4 * held));
@@ -250,7 +250,7 @@ fn code_is_unloaded_while_kernels_of_others_run() {
 fn workgroups_meet_by_global_wave_sync() {
     on_all_wave_sizes("execution", |gpu| {
         // As many as the device holds: a compute unit has places for waves, and 16 barriers.
-        let of_unit = gpu.device.target().unit.waves() / (128 / gpu.wave() as u32);
+        let of_unit = gpu.device.target().limits.unit.waves() / (128 / gpu.wave() as u32);
         let groups = gpu.device.compute_units() * of_unit.min(16);
         let (values, failures) = (gpu.upload(&vec![0u32; groups as usize]), gpu.upload(&[0u32]));
         let args = [Arg::U32(5), Arg::Pointer(values), Arg::Pointer(failures)];

@@ -233,7 +233,7 @@ fn impossible_launches_are_refused_before_anything_runs() {
         let out = gpu.alloc(4 * 1024);
         let launch = |grid, workgroup, lds| gpu.launch("bounded", grid, workgroup, lds, &[Arg::Pointer(out)]);
         type E = DispatchError;
-        let lds = gpu.device.target().lds_size;
+        let lds = gpu.device.target().limits.unit.lds;
         assert!(matches!(launch([0, 1, 1], [64, 1, 1], 0), Err(E::ZeroSize { what: "grid", .. })));
         assert!(matches!(launch([64, 1, 1], [64, 0, 1], 0), Err(E::ZeroSize { what: "workgroup", .. })));
         let greedy = gpu.launch("greedy", [1024, 1, 1], [1024, 1, 1], 0, &[Arg::Pointer(out)]);

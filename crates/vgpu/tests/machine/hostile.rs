@@ -8,9 +8,9 @@ use vgpu::machine::{DispatchError, FaultKind};
 use super::common::{Arg, Random, on_all};
 use super::{corrupt_object, random_program};
 
-/// The number of each target in [`random_program`], and its instructions.
+/// The number of each instruction set in [`random_program`].
 fn all() -> impl Iterator<Item = (u8, Isa)> {
-    (0..).zip(random_program::TARGETS.map(|(_, _, isa)| isa))
+    (0..).zip(Isa::ALL.iter().copied())
 }
 
 /// Those of gfx9.

@@ -13,6 +13,7 @@ mod lines;
 mod litmus;
 mod matrix;
 mod preload;
+mod processors;
 mod profile;
 mod random;
 mod random_program;

@@ -1,25 +1,20 @@
-//! Any bytes as a program: a code object for one of the targets, with whatever instructions the bytes decode to. Running it
+//! Any bytes as a program: a code object for one of the instruction sets, with whatever instructions the bytes decode to. Running it
 //! may end in a fault, and never in anything else. The fuzz target `program` uses this file too.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use vgpu::isa::{Isa, decode};
+use vgpu::isa::{Isa, Target, decode};
 use vgpu::machine::{Device, Dispatch, DispatchError, Machine, MemoryKind};
 
 use crate::synthetic::{CODE, DESCRIPTOR, Synthetic};
 
-/// A target's name, its number in the ELF header's flags with the features that it has, and its instructions.
-// NEW-TARGET: if it has an instruction set of its own.
-pub(crate) const TARGETS: [(&str, u32, Isa); 7] = [
-    ("gfx90a", 0x53f, Isa::Gfx90a),
-    ("gfx942", 0x54c, Isa::Gfx942),
-    ("gfx950", 0x54f, Isa::Gfx950),
-    ("gfx1030", 0x36, Isa::Gfx1030),
-    ("gfx1100", 0x41, Isa::Gfx1100),
-    ("gfx1151", 0x4a, Isa::Gfx1151),
-    ("gfx1201", 0x4e, Isa::Gfx1201),
-];
+/// The ELF header's flags of code for the processor that an instruction set is named after, with any state of its features.
+fn flags(isa: Isa) -> u32 {
+    let processor = Target::by_name(isa.name()).expect("a target").processor;
+    processor.mach | u32::from(processor.xnack) << 8 | u32::from(processor.sramecc) << 10
+}
+
 /// Bytes of the buffer that the kernel gets.
 const BUFFER: usize = 16 << 10;
 /// Longest code in bytes; there is room for the end after it.
@@ -32,11 +27,11 @@ fn device(which: usize) -> &'static Arc<Device> {
     static DEVICES: OnceLock<Vec<Arc<Device>>> = OnceLock::new();
     let devices = DEVICES.get_or_init(|| {
         let machine = Machine::global();
-        let attach = |(name, ..): &(&str, u32, Isa)| {
-            let index = machine.attach(&name.parse().expect("a target")).expect("a device");
+        let attach = |isa: &Isa| {
+            let index = machine.attach(&isa.name().parse().expect("a target")).expect("a device");
             machine.device(index).expect("the device")
         };
-        TARGETS.iter().map(attach).collect()
+        Isa::ALL.iter().map(attach).collect()
     });
     &devices[which]
 }
@@ -78,11 +73,12 @@ fn text(isa: Isa, records: &[u8]) -> Vec<u8> {
 /// Runs the program that the bytes say; none if they are too few.
 pub(crate) fn run(bytes: &[u8]) -> Option<Result<(), DispatchError>> {
     let (head, records) = bytes.split_at_checked(HEAD)?;
-    let which = usize::from(head[0]) % TARGETS.len();
-    let (name, flags, isa) = TARGETS[which];
+    let which = usize::from(head[0]) % Isa::ALL.len();
+    let isa = Isa::ALL[which];
     let wave32 = !isa.is_gfx9() && head[1] & 1 != 0;
-    let mut object = Synthetic { abi_version: 3, flags, text: text(isa, records), ..Synthetic::default() };
-    object.metadata["amdhsa.target"] = format!("amdgcn-amd-amdhsa--{name}").into();
+    let mut object =
+        Synthetic { abi_version: 3, flags: flags(isa), text: text(isa, records), ..Synthetic::default() };
+    object.metadata["amdhsa.target"] = format!("amdgcn-amd-amdhsa--{}", isa.name()).into();
     object.symbols[1].2 = object.text.len() as u64;
     object.relocations.clear();
     let kernel = object.kernel();

@@ -94,7 +94,7 @@ impl DispatchObserver for Profiled {
         Some(Box::new(ProfiledGroup {
             sum: Sum { workgroups: 1, waves: waves as u64, ..Sum::default() },
             total: Arc::clone(&self.sum),
-            cache_line: u64::from(launch.code.target().cache_line),
+            cache_line: u64::from(launch.code.target().limits.cache_line),
             initial: vec![None; waves],
             exec: 0,
         }))
@@ -119,12 +119,12 @@ impl DispatchObserver for Profiled {
             constant: sum.constant,
             lds: sum.lds,
             scratch: sum.scratch,
-            cache_line: target.cache_line,
+            cache_line: target.limits.cache_line,
             cache_lines: sum.cache_lines,
             lds_banks: sum.lds_banks,
             branches: sum.branches,
             barriers: sum.barriers,
-            occupancy: Occupancy::new(&target.unit, launch.resources),
+            occupancy: Occupancy::new(&target.limits.unit, launch.resources),
         };
         if let Some(output) = &self.output {
             let (format, sink) = &**output;

@@ -204,9 +204,9 @@ fn near(mut inst: Inst) -> Inst {
 fn accesses_are_those_that_handlers_make() {
     let mut failures = Vec::new();
     let mut executed = HashMap::new();
-    for &(isa, text) in FILES {
+    for (isa, text) in files() {
         let sizes: &[usize] = if isa.is_gfx9() { &[64] } else { &[32, 64] };
-        let all = instructions(isa, text);
+        let all = instructions(isa, &text);
         for &lanes in sizes {
             let mut memories = Memories::new(lanes);
             let mut bench = Bench::new(lanes);
