@@ -1,8 +1,8 @@
-//! That everything the headers name lies in the file.
+//! Checks that everything the headers name lies in the file.
 //!
-//! A library that is given an address and no length, as HIP's is, takes the file's end from the headers: from the tables, the
-//! segments and the sections, also those that nothing loads. It then follows indices and offsets inside. So a file is accepted only
-//! if none of these leads out of it, whether this crate uses the part or not.
+//! A library that gets an address without a length, as HIP's does, takes the file's end from the headers: from the tables, the
+//! segments and the sections, even those that are never loaded. It then follows indices and offsets inside. So a file is accepted only
+//! if none of these leads outside, whether this crate uses the part or not.
 
 use object::LittleEndian as LE;
 use object::elf;
@@ -15,7 +15,7 @@ type Program = elf::ProgramHeader64<LE>;
 type Section = elf::SectionHeader64<LE>;
 type Symbol = elf::Sym64<LE>;
 
-/// Checks every size, offset, index and note of the headers and of the tables that they lead to.
+/// Checks every size, offset, index and note of the headers and of the tables that they name.
 pub(crate) fn check(header: &Header, bytes: &[u8]) -> Result<(), Error> {
     let programs = table::<Program>(
         bytes,
@@ -43,7 +43,7 @@ pub(crate) fn check(header: &Header, bytes: &[u8]) -> Result<(), Error> {
     (0..sections.len()).try_for_each(|index| file.section(index))
 }
 
-/// A table of headers. A number that stands for "the count is elsewhere" is refused: no code object has that many, and not every
+/// A table of headers. The number that means "the count is elsewhere" is refused: no code object has so many headers, and not every
 /// reader knows where to look.
 fn table<'a, T: object::Pod>(
     bytes: &'a [u8],
@@ -117,7 +117,7 @@ impl<'a> File<'a> {
         let section = &self.sections[index];
         let what = &format!("section {index}");
         match section.sh_type.get(LE) {
-            // It takes no room, but HIP's runtime counts up to where it begins.
+            // It takes no space, but HIP's runtime counts up to its beginning.
             elf::SHT_NOBITS => check_range(self.bytes, what, section.sh_offset.get(LE), 0).map(|_| ()),
             elf::SHT_SYMTAB | elf::SHT_DYNSYM => self.symbols(what, section),
             elf::SHT_RELA => {
@@ -162,7 +162,7 @@ impl<'a> File<'a> {
         Ok(())
     }
 
-    /// The numbers of the symbols that relocations name, and the section that they change.
+    /// Checks the symbols that relocations name, and the section that they change.
     fn relocations(
         &self,
         what: &str,

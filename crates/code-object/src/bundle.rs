@@ -1,9 +1,10 @@
 //! Offload bundles: files that hold code objects for several targets (`.hipfb`, `.hip_fatbin` sections, `.co` of libraries).
 //!
-//! clang writes them as `__CLANG_OFFLOAD_BUNDLE__` with a list of entries, or that packed by zlib or Zstandard
-//! (`CCOB`, `--offload-compress`). [`code_for`] takes a bundle of either kind, or a plain code object, and gives what fits a
-//! device best. [`bundle`] writes one, and [`compressed`] packs it. [`extent`] is for who has an address and no length, as HIP's C
-//! functions do; of a file that [`CodeObject::parse`](crate::CodeObject::parse) accepts, it is never more than the file has.
+//! clang writes `__CLANG_OFFLOAD_BUNDLE__` and a list of entries. With `--offload-compress` it packs that by zlib or Zstandard
+//! (`CCOB`). [`code_for`] takes a bundle of either kind, or a plain code object, and returns the code that fits a
+//! device best. [`bundle`] writes one, and [`compressed`] packs it. [`extent`] finds the length of a file when only its address is
+//! known, as in HIP's C
+//! functions. It never exceeds the length of a file that [`CodeObject::parse`](crate::CodeObject::parse) accepts.
 
 mod compressed;
 mod extent;
@@ -18,9 +19,9 @@ use crate::{Error, TargetId};
 
 /// What a bundle that is not compressed begins with.
 pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
-/// No bundle has more entries.
+/// A bundle has at most so many entries.
 const MOST_ENTRIES: u64 = 4096;
-/// Nothing read here is larger, in bytes.
+/// The largest file or content that is read, in bytes.
 const LARGEST: u64 = 4 << 30;
 /// Offset, size and length of the name come before each entry's name.
 const ENTRY_HEAD: usize = 24;
@@ -35,7 +36,7 @@ pub struct Entry<'a> {
 }
 
 impl Entry<'_> {
-    /// What the entry is for, if it is HIP code for an AMD GPU.
+    /// The target of the entry, if it is HIP code for an AMD GPU.
     #[must_use]
     pub fn target(&self) -> Option<TargetId> {
         let triple = self.id.strip_prefix("hipv4-").or_else(|| self.id.strip_prefix("hip-"))?;
@@ -56,7 +57,7 @@ fn size_at(bytes: &[u8], at: usize) -> Option<usize> {
     usize::try_from(u64_at(bytes, at).filter(|&size| size <= LARGEST)?).ok()
 }
 
-/// Whether these are the bytes of a bundle, compressed or not; says nothing about whether it is sound.
+/// Whether these bytes begin like a bundle, compressed or not. The bundle may still be damaged.
 #[must_use]
 pub fn is_bundle(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC) || bytes.starts_with(COMPRESSED_MAGIC)
@@ -74,7 +75,7 @@ fn count(bundle: &[u8]) -> Result<u64, Error> {
 /// The entries of a bundle that is not compressed, in its order.
 ///
 /// # Errors
-/// [`Error::Bundle`] if it is none, or an entry is not inside.
+/// [`Error::Bundle`] if this is not a bundle, or an entry is not inside it.
 pub fn entries(bundle: &[u8]) -> Result<Vec<Entry<'_>>, Error> {
     if !bundle.starts_with(MAGIC) {
         return Err(bad("no offload bundle"));
@@ -133,20 +134,20 @@ pub fn bundle(entries: &[Entry<'_>]) -> Vec<u8> {
     file
 }
 
-/// The code object for a device: of a bundle, compressed or not, the entry that fits best, its exact target id first, then
-/// its processor, then a generic one. Bytes that are no bundle are given back as they are. Nothing is copied, unless the bundle is
-/// compressed: that is [unpacked](uncompressed) in full meanwhile, and the entry is kept.
+/// The code object for a device. In a bundle, compressed or not, this is the entry that fits best: first one for the exact target id, then
+/// one for the processor, then one for its generic processor. Bytes that are not a bundle are returned unchanged. Nothing is copied, unless
+/// the bundle is compressed: then all of it is [unpacked](uncompressed) and only the entry is kept.
 ///
 /// # Errors
-/// [`Error::NoCode`] lists what a bundle holds if nothing in it fits; [`Error::Bundle`] if it cannot be read.
+/// [`Error::NoCode`] if nothing in the bundle fits; it lists what there is. [`Error::Bundle`] if the bundle cannot be read.
 pub fn code_for<'a>(bytes: &'a [u8], device: &TargetId) -> Result<Cow<'a, [u8]>, Error> {
     take(bytes, |bundle| best(bundle, device))
 }
 
-/// The code object in a bundle, compressed or not, that is for exactly this target, as [`TargetId`] prints it; else as [`code_for`].
+/// As [`code_for`], but in a bundle only the code object for exactly this target, as [`TargetId`] prints it.
 ///
 /// # Errors
-/// As there.
+/// As [`code_for`].
 pub(crate) fn code_of<'a>(bytes: &'a [u8], target: &str) -> Result<Cow<'a, [u8]>, Error> {
     take(bytes, |bundle| {
         let entries = entries(bundle)?;
@@ -155,7 +156,7 @@ pub(crate) fn code_of<'a>(bytes: &'a [u8], target: &str) -> Result<Cow<'a, [u8]>
     })
 }
 
-/// What `choose` takes of a bundle, compressed or not. Bytes that are no bundle are given back as they are.
+/// The entry of a bundle, compressed or not, that `choose` picks. Bytes that are not a bundle are returned unchanged.
 fn take<'a>(
     bytes: &'a [u8],
     choose: impl for<'b> Fn(&'b [u8]) -> Result<&'b [u8], Error>,
@@ -191,7 +192,7 @@ fn no_code(device: &str, entries: &[Entry<'_>]) -> Error {
 mod tests {
     use super::*;
 
-    /// A bundle with these entries, without room between them.
+    /// A bundle with these entries and no padding between them.
     pub(super) fn bundle(entries: &[(&str, &[u8])]) -> Vec<u8> {
         let mut head = MAGIC.to_vec();
         head.extend((entries.len() as u64).to_le_bytes());

@@ -1,7 +1,7 @@
 /// The 64 bytes that tell the command processor how to start a kernel (`amd_kernel_descriptor_t`).
 ///
-/// Fields are as stored; the methods take single fields out of the packed registers.
-/// Where a bit means different things on different generations, the method's text says on which it is valid.
+/// Fields are as stored; the methods extract single fields of the packed registers.
+/// If the meaning of a bit depends on the generation, the method says for which generations it is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct KernelDescriptor {
     /// Static LDS of a workgroup, bytes.
@@ -48,7 +48,7 @@ impl KernelDescriptor {
     /// Size of a descriptor in memory, bytes.
     pub const SIZE: usize = 64;
 
-    /// Takes the fields out of a descriptor's bytes. Reserved bytes are ignored.
+    /// Reads the fields from a descriptor's bytes. Reserved bytes are ignored.
     #[must_use]
     pub fn from_bytes(bytes: &[u8; Self::SIZE]) -> Self {
         fn at<const N: usize>(bytes: &[u8; KernelDescriptor::SIZE], offset: usize) -> [u8; N] {

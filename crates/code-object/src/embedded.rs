@@ -1,12 +1,12 @@
-//! The types that build-time generated modules are made of: compiled kernels embedded in a program.
+//! The types of modules that build scripts generate: compiled kernels embedded in a program.
 //!
 //! `kernel-build` writes one [`Module`] per device source. Everything is `'static` and lies in the
 //! program's read-only data; nothing is parsed, copied or unpacked until a module is loaded.
 //!
 //! # Compressed modules
-//! A module may have the code for all its targets in one [compressed bundle](crate::bundle) instead of a file for each. Which of it fits a
-//! device is known without that being read; [`CodeObject::code`] unpacks it. The bundle is unpacked in full meanwhile, each time that a
-//! module is loaded on a device, so that loading needs memory for the code of all targets for a moment; what stays is that of one.
+//! A module may have the code for all its targets in one [compressed bundle](crate::bundle) instead of one file for each target. The choice
+//! of the code object for a device does not read the bundle; [`CodeObject::code`] unpacks it. It unpacks the whole bundle each time that a
+//! module is loaded on a device. Loading thus needs memory for the code of all targets for a moment; only one target's code stays.
 
 use std::borrow::Cow;
 
@@ -21,11 +21,11 @@ pub struct Module {
     pub name: &'static str,
     /// Path of the source below the kernels' folder.
     pub source: &'static str,
-    /// Names of the kernels of all targets, sorted; a position in it is a kernel's id within the module.
+    /// Names of the kernels of all targets, sorted. A kernel's position here is its id within the module.
     pub kernels: &'static [&'static str],
-    /// One code object per target, in the order in which targets were asked for; none if nothing was compiled for AMD GPUs.
+    /// One code object per target, in the order of the build's targets; empty if nothing was compiled for AMD GPUs.
     pub code_objects: &'static [CodeObject],
-    /// Code for NVIDIA GPUs, in the order in which architectures were asked for; none unless that was asked for.
+    /// Code for NVIDIA GPUs, in the order of the build's architectures; empty if the build has none.
     pub cuda: &'static [CudaImage],
 }
 
@@ -34,19 +34,19 @@ pub struct Module {
 pub struct CodeObject {
     /// Target id, as [`TargetId`] prints it.
     pub target: &'static str,
-    /// The ELF file, or the [compressed bundle](self#compressed-modules) of all the module's code objects: [`code`](Self::code) gives
-    /// the file of either. Starts at a multiple of 4096 bytes where the generated code embeds it through [`Aligned`].
+    /// The ELF file, or the [compressed bundle](self#compressed-modules) of all the module's code objects. [`code`](Self::code) returns
+    /// the ELF file in both cases. Starts at a multiple of 4096 bytes where the generated code embeds it through [`Aligned`].
     pub bytes: &'static [u8],
-    /// blake3 hash of the ELF file in hexadecimal: equal hashes are equal code.
+    /// blake3 hash of the ELF file in hexadecimal: equal hashes mean equal code.
     pub hash: &'static str,
 }
 
-/// A [`Module`]'s code for NVIDIA GPUs of one architecture, for whoever loads it through NVIDIA's driver.
+/// A [`Module`]'s code for NVIDIA GPUs of one architecture, to be loaded through NVIDIA's driver.
 #[derive(Clone, Copy)]
 pub struct CudaImage {
     /// The architecture that it was compiled for: `sm_80`.
     pub arch: &'static str,
-    /// What it is.
+    /// Its form.
     pub kind: CudaKind,
     /// The text or file.
     pub bytes: &'static [u8],
@@ -54,7 +54,7 @@ pub struct CudaImage {
     pub hash: &'static str,
 }
 
-/// What a [`CudaImage`] is.
+/// The form of a [`CudaImage`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CudaKind {
     /// PTX, a text that the driver compiles for the architecture and later ones.
@@ -63,7 +63,7 @@ pub enum CudaKind {
     Cubin,
 }
 
-/// Storage that starts at a page boundary, so that a loader may map or copy embedded code without a detour.
+/// Storage that starts at a page boundary, so that a loader can map embedded code or copy it directly.
 #[repr(C, align(4096))]
 #[derive(Debug)]
 pub struct Aligned<T: ?Sized>(pub T);
@@ -90,7 +90,7 @@ impl std::fmt::Debug for CudaImage {
 }
 
 impl CudaImage {
-    /// The PTX, if it is that.
+    /// The PTX, if the image is PTX.
     #[must_use]
     pub fn ptx(&self) -> Option<&'static str> {
         if self.kind == CudaKind::Ptx { std::str::from_utf8(self.bytes).ok() } else { None }
@@ -189,7 +189,7 @@ mod tests {
             assert!(matches!(with(b"\x7fELF"), Ok(Cow::Borrowed(b"\x7fELF"))), "nothing is copied");
             assert!(matches!(with(&packed[..packed.len() / 2]), Err(Error::Bundle { .. })));
         }
-        // What would do for a device is not what was meant.
+        // Code that would run on the device is not enough: it must be for exactly this target.
         let other = CodeObject { target: "gfx1101", bytes: packed, hash: "" };
         assert!(matches!(other.code(), Err(Error::NoCode { available, .. }) if available.len() == 4));
     }

@@ -12,7 +12,7 @@ pub enum Error {
         /// The first bytes of the file, at most four.
         found: Vec<u8>,
     },
-    /// The file is a (possibly compressed) offload bundle, which holds code objects but is none.
+    /// The file is an offload bundle, compressed or not. A bundle holds code objects, but is not one itself.
     #[error(
         "an offload bundle, not a code object: take one target's with code_object::bundle::code_for, or compile with \
          --no-gpu-bundle-output"
@@ -24,7 +24,7 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
-    /// The variables of a code object that [counts](crate::metrics) cannot be read.
+    /// The code object [counts its work](crate::metrics), but the variables with the counts cannot be read.
     #[error("counters of kernels: {0}")]
     Metrics(String),
     /// An offload bundle without code for a device.
@@ -32,7 +32,7 @@ pub enum Error {
     NoCode {
         /// The device's target id.
         device: String,
-        /// The target ids that there is code for.
+        /// The target ids that the bundle has code for.
         available: Vec<String>,
     },
     /// The file ends before a part that its headers announce.
@@ -61,7 +61,7 @@ pub enum Error {
         /// `e_type` as found.
         found: u16,
     },
-    /// The code object version is not one that this crate reads.
+    /// This crate does not read this version of code objects.
     #[error("code object version {} is not supported (ABI version {abi_version}); versions 4, 5 and 6 are",
         version_name(*abi_version))]
     UnsupportedVersion {
@@ -96,9 +96,9 @@ pub enum Error {
     /// Two `NT_AMDGPU_METADATA` notes name different targets.
     #[error("the metadata names two targets, {first} and {other}")]
     MetadataTargets {
-        /// That of the first note.
+        /// The target in the first note.
         first: String,
-        /// That of a later one.
+        /// The target in a later note.
         other: String,
     },
     /// There is no `NT_AMDGPU_METADATA` note.
@@ -110,7 +110,7 @@ pub enum Error {
     /// A kernel's metadata lacks a required key.
     #[error("metadata of kernel {kernel}: {field} is missing")]
     MissingField {
-        /// Kernel name, or its position (`#2`) where the name is what is missing.
+        /// Kernel name, or its position (`#2`) if the name is missing.
         kernel: String,
         /// Metadata key.
         field: &'static str,
@@ -120,11 +120,11 @@ pub enum Error {
     BadField {
         /// Kernel name.
         kernel: String,
-        /// Metadata key, with the argument's position where it is an argument's.
+        /// Metadata key, with the position of the argument if it belongs to one.
         field: String,
         /// The value.
         value: String,
-        /// Why it cannot be.
+        /// Why it is impossible.
         reason: String,
     },
     /// Two kernels have the same name.

@@ -84,7 +84,7 @@ pub enum Binding {
     Weak,
 }
 
-/// A value that the loader writes once the load base is known.
+/// A value that the loader writes when it knows the load base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relocation {
     /// Where to write, relative to the load base; all its bytes lie within a segment.
@@ -93,7 +93,7 @@ pub struct Relocation {
     pub kind: RelocationKind,
     /// Position in [`CodeObject::symbols`](crate::CodeObject::symbols), if a symbol takes part.
     pub symbol: Option<usize>,
-    /// Constant that takes part in the sum.
+    /// The addend, `A`.
     pub addend: i64,
 }
 

@@ -25,7 +25,7 @@ pub struct Kernel {
     pub private_segment_size: u32,
     /// 32 or 64.
     pub wavefront_size: u32,
-    /// Most work-items that a workgroup may have.
+    /// Maximum number of work-items in a workgroup.
     pub max_flat_workgroup_size: u32,
     /// Workgroup size that a launch must have, if the source fixes it.
     pub required_workgroup_size: Option<[u32; 3]>,
@@ -63,9 +63,9 @@ impl Kernel {
 /// One argument of a [`Kernel`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arg {
-    /// Name in the source, where the compiler recorded it.
+    /// Name in the source, if the compiler recorded it.
     pub name: Option<String>,
-    /// Type in the source, where the compiler recorded it.
+    /// Type in the source, if the compiler recorded it.
     pub type_name: Option<String>,
     /// Position in the argument segment, bytes.
     pub offset: u32,
@@ -73,22 +73,22 @@ pub struct Arg {
     pub size: u32,
     /// How the value is passed.
     pub kind: ArgKind,
-    /// Address space of a pointer, where the compiler recorded it (`global`, `constant`, …).
+    /// Address space of a pointer, if the compiler recorded it (`global`, `constant`, …).
     pub address_space: Option<String>,
-    /// What the kernel does with the memory behind a pointer, where the compiler recorded it.
+    /// What the kernel does with the memory behind a pointer, if the compiler recorded it.
     pub access: Option<Access>,
-    /// The source declares what the pointer leads to as `const`, and the compiler recorded that.
+    /// The source declares a pointer to `const`, and the compiler recorded that.
     pub is_const: bool,
 }
 
 /// What a kernel does with the memory behind a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// It reads at most.
+    /// It only reads.
     Read,
-    /// It writes and does not read.
+    /// It only writes.
     Write,
-    /// It may do both.
+    /// It may read and write.
     ReadWrite,
 }
 

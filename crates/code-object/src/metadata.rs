@@ -69,7 +69,7 @@ pub(crate) struct ArgMetadata {
     address_space: Option<String>,
     #[serde(rename = ".access", default)]
     access: Option<String>,
-    /// Narrower than `access`: what the compiler found out, not what was declared.
+    /// Narrower than `access`: the compiler inferred it, the source did not declare it.
     #[serde(rename = ".actual_access", default)]
     actual_access: Option<String>,
     #[serde(rename = ".is_const", default)]
@@ -104,7 +104,7 @@ impl Metadata {
         rmp_serde::from_slice(bytes).map_err(Error::Metadata)
     }
 
-    /// Adds what another note of the same file says.
+    /// Adds the content of another note of the same file.
     pub(crate) fn append(&mut self, next: Self) -> Result<(), Error> {
         let Self { target, kernels, printf } = next;
         match (&self.target, target) {
@@ -121,7 +121,7 @@ impl Metadata {
 }
 
 impl ArgMetadata {
-    /// `kernarg_size` is the size of the segment that the argument has to lie in.
+    /// The argument must lie in a segment of `kernarg_size` bytes.
     pub(crate) fn check(self, kernel: &str, position: usize, kernarg_size: u32) -> Result<Arg, Error> {
         let missing = |field| Error::MissingField { kernel: format!("{kernel}, argument {position}"), field };
         let offset = self.offset.ok_or_else(|| missing(".offset"))?;

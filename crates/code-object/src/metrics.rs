@@ -1,7 +1,7 @@
-//! What a code object that counts its own work says of its counters.
+//! The counters of a code object that counts its own work.
 //!
-//! `kernel-build` adds counters to kernels where it is told to ([`Builder::metrics`]). They are an array of 64-bit numbers in a variable,
-//! [`COUNTERS`], which the kernels add to. A second variable, [`TABLE`], holds a [`Table`]: which counter counts what.
+//! `kernel-build` adds counters to kernels on request ([`Builder::metrics`]). They are an array of 64-bit numbers in a variable,
+//! [`COUNTERS`], which the kernels add to. A second variable, [`TABLE`], holds a [`Table`] that says what each counter counts.
 //!
 //! [`Builder::metrics`]: https://docs.rs/ferrocm-kernel-build/latest/kernel_build/struct.Builder.html#method.metrics
 
@@ -25,13 +25,13 @@ const VERSION: u32 = 1;
 pub enum Space {
     /// Global memory, buffers included.
     Global,
-    /// Global memory that no kernel writes while it is read: the `__constant__` variables and the arguments that HIP hides.
+    /// Global memory that does not change while a kernel runs: `__constant__` variables and HIP's hidden arguments.
     Constant,
     /// LDS, which CUDA calls shared memory.
     Lds,
-    /// Scratch memory: variables of a work-item that did not become registers, before registers are assigned.
+    /// Scratch memory: variables of a work-item that are not in registers. Register spills are not counted.
     Scratch,
-    /// Any of these: the compiler does not know.
+    /// Any of these; the compiler does not know which.
     Flat,
 }
 
@@ -60,41 +60,41 @@ pub struct Table {
 pub struct Function {
     /// Its symbol.
     pub name: String,
-    /// What only kernels have.
+    /// The counters that only kernels have.
     pub waves: Option<Waves>,
-    /// The counter of how many work-items have begun it.
+    /// The counter of work-items that have begun it.
     pub work_items: u32,
-    /// What it accesses.
+    /// Its accesses.
     pub traffic: Vec<Traffic>,
 }
 
-/// The counters of a kernel's waves. Each is added to when a wave ends.
+/// The counters of a kernel's waves. Each wave adds to them when it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waves {
-    /// How many there were.
+    /// Number of waves.
     pub count: u32,
-    /// Shader clock cycles from begin to end.
+    /// Shader clock cycles from start to end.
     pub cycles: u32,
     /// The same in ticks of the clock of constant rate.
     pub ticks: u32,
-    /// How many were too long for the shader clock, so that `cycles` is not right; only on targets whose clock has 20 bits.
+    /// Waves that ran too long for the shader clock, so that `cycles` is wrong; only on targets whose clock has 20 bits.
     pub too_long: Option<u32>,
 }
 
-/// Accesses of one kind that are done so many times as a counter says.
+/// Accesses of one kind, with the counter that counts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Where they go.
     pub space: Space,
-    /// What they do.
+    /// Whether they load, store or both.
     pub access: Access,
-    /// Bytes of a work-item each time.
+    /// Bytes per work-item and access.
     pub bytes: u64,
-    /// The counter of how many work-items have done them.
+    /// The counter of work-items that have made them.
     pub counter: u32,
 }
 
-/// What the counters of a function say.
+/// The values of a function's counters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
@@ -102,22 +102,22 @@ pub struct Counts {
     pub name: String,
     /// Work-items that have begun the function.
     pub work_items: u64,
-    /// Of kernels, what their waves have taken.
+    /// For kernels, the time of their waves.
     pub waves: Option<WaveCounts>,
-    /// Bytes that work-items have accessed, by where and how. What is not there is none.
+    /// Bytes that work-items have accessed, by space and kind; a missing entry means none.
     pub bytes: BTreeMap<(Space, Access), u64>,
 }
 
-/// What the waves of a kernel have taken, summed over all that have ended.
+/// The time of a kernel's waves, summed over all that have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WaveCounts {
-    /// How many there were.
+    /// Number of waves.
     pub count: u64,
-    /// Cycles of the shader clock from begin to end; `None` where the target's clock has 20 bits and a wave may have run for longer
-    /// than that counts.
+    /// Cycles of the shader clock from start to end; `None` if the target's clock has 20 bits and a wave may have run for longer
+    /// than it can count.
     pub cycles: Option<u64>,
-    /// Ticks of the clock of constant rate from begin to end.
+    /// Ticks of the constant-rate clock from start to end.
     pub ticks: u64,
 }
 
@@ -128,15 +128,15 @@ impl Table {
         Self { version: VERSION, functions }
     }
 
-    /// As a variable holds it.
+    /// The bytes of the variable.
     ///
     /// # Errors
-    /// [`Error::Metrics`], which memory that ran out would be.
+    /// [`Error::Metrics`] if memory runs out.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
         rmp_serde::to_vec(self).map_err(|error| Error::Metrics(error.to_string()))
     }
 
-    /// Of a code object, with the number of its counters; `None` if it counts nothing.
+    /// The table of a code object, and the number of its counters; `None` if it counts nothing.
     ///
     /// # Errors
     /// [`Error::Metrics`] if its variables are not what `kernel-build` writes.
@@ -153,10 +153,10 @@ impl Table {
         Self::from_bytes(bytes, counters.size / size_of::<u64>() as u64).map(Some)
     }
 
-    /// As [`to_bytes`](Self::to_bytes) writes it, for so many counters.
+    /// Reads the bytes that [`to_bytes`](Self::to_bytes) writes, for so many counters.
     ///
     /// # Errors
-    /// [`Error::Metrics`] if it is not that, or names a counter that is not there.
+    /// [`Error::Metrics`] if the bytes are not a table, or name a counter that does not exist.
     pub fn from_bytes(bytes: &[u8], counters: u64) -> Result<Self, Error> {
         let table: Self = rmp_serde::from_slice(bytes).map_err(|error| Error::Metrics(error.to_string()))?;
         if table.version != VERSION {
@@ -180,9 +180,9 @@ impl Function {
         std::iter::once(self.work_items).chain(of_waves).chain(of_traffic)
     }
 
-    /// What the counters say. Sums that exceed 64 bits stay at the most.
+    /// The values of the counters. Sums saturate at 64 bits.
     ///
-    /// A counter that `counters` does not have is 0.
+    /// A counter that `counters` lacks is 0.
     #[must_use]
     pub fn counts(&self, counters: &[u64]) -> Counts {
         let value = |counter: u32| counters.get(counter as usize).copied().unwrap_or(0);

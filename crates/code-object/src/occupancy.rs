@@ -1,4 +1,4 @@
-//! How many waves a compute unit holds at once, and what limits it.
+//! How many waves a compute unit holds at once, and what limits their number.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::processors::{CDNA, GCN, Processor, RDNA, RDNA1, gfx_version};
 
-/// Scalar registers are given out in pieces of this many, where waves share them.
+/// Scalar registers are allocated in pieces of this many, if waves share them.
 const SGPR_GRANULE: u32 = 16;
-/// Barriers that a compute unit keeps, one for each workgroup of more than one wave. A pair of compute units has twice as many.
+/// Barriers of a compute unit. Each workgroup of more than one wave takes one. A pair of compute units has twice as many.
 const BARRIERS: u32 = 16;
 
-/// What the waves of a compute unit share. LLVM's compiler counts by the same numbers (`AMDGPUBaseInfo`); a test of the virtual
-/// GPU compares.
+/// What the waves of a compute unit share. LLVM's compiler uses the same numbers (`AMDGPUBaseInfo`); a test of the virtual
+/// GPU compares them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ComputeUnit {
     /// SIMD units.
@@ -21,18 +21,19 @@ pub struct ComputeUnit {
     pub waves_per_simd: u32,
     /// Bytes of LDS.
     pub lds: u32,
-    /// The unit in which LDS is given out.
+    /// The unit in which LDS is allocated.
     pub lds_granule: u32,
-    /// Vector registers of a SIMD unit that waves of 64 and of 32 share, as many as one lane has; ACC registers are among them.
+    /// Vector registers per lane that the waves of a SIMD unit share, for waves of 64 and of 32. They include ACC registers in the
+    /// same file.
     pub vgpr_file: [u32; 2],
-    /// The unit in which they are given out.
+    /// The unit in which vector registers are allocated.
     pub vgpr_alloc: [u32; 2],
-    /// Scalar registers of a SIMD unit that its waves share; none where every wave has all it can address.
+    /// Scalar registers that the waves of a SIMD unit share; `None` if every wave has all that it can address.
     pub sgpr_file: Option<u32>,
 }
 
 impl ComputeUnit {
-    /// Waves that it can hold.
+    /// Waves that it can hold at once.
     pub const fn waves(&self) -> u32 {
         self.simds * self.waves_per_simd
     }
@@ -59,7 +60,7 @@ pub struct Resources {
     pub wave_size: u32,
     /// Vector registers of a wave, ACC registers included.
     pub vgprs: u32,
-    /// Scalar registers of a wave; of no matter from gfx10 on, where each wave has all it can address.
+    /// Scalar registers of a wave. They do not matter from gfx10 on: each wave has all that it can address.
     pub sgprs: u32,
     /// Bytes of LDS of a workgroup.
     pub lds: u32,
@@ -80,7 +81,7 @@ impl Resources {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// Nothing of the kernel: there are no more places for waves.
+    /// Not the kernel: the SIMD unit has no more slots for waves.
     WaveSlots,
     /// Vector registers.
     Vgprs,
@@ -88,7 +89,7 @@ pub enum Limit {
     Sgprs,
     /// LDS.
     Lds,
-    /// Whole workgroups do not fill the places for waves, or there are no more barriers.
+    /// Whole workgroups do not fill the wave slots, or there are no more barriers.
     Workgroups,
 }
 
@@ -104,17 +105,17 @@ impl fmt::Display for Limit {
     }
 }
 
-/// How many waves a SIMD unit holds at once, counted as AMD's compiler counts ("Occupancy [waves/SIMD]" of
-/// `-Rpass-analysis=kernel-resource-usage`) but for the workgroup size and LDS of the dispatch.
+/// How many waves a SIMD unit holds at once. AMD's compiler counts the same way ("Occupancy [waves/SIMD]" of
+/// `-Rpass-analysis=kernel-resource-usage`), but this uses the workgroup size and LDS of the dispatch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Occupancy {
     /// What the kernel takes.
     pub resources: Resources,
     /// Waves that a SIMD unit holds.
     pub waves_per_simd: u32,
-    /// Waves that it could hold.
+    /// Waves that it could hold at most.
     pub max_waves_per_simd: u32,
-    /// Whole workgroups that a compute unit, in WGP mode a pair of them, holds.
+    /// Whole workgroups that a compute unit holds; in WGP mode, a pair of them.
     pub workgroups_per_unit: u32,
     /// Waves per SIMD unit that vector registers alone would allow.
     pub by_vgprs: u32,
@@ -122,14 +123,14 @@ pub struct Occupancy {
     pub by_sgprs: u32,
     /// Waves per SIMD unit that LDS alone would allow.
     pub by_lds: u32,
-    /// Waves per SIMD unit that places for waves and barriers alone would allow.
+    /// Waves per SIMD unit that wave slots and barriers alone would allow.
     pub by_workgroups: u32,
-    /// What limits.
+    /// What limits the number of waves.
     pub limited_by: Limit,
 }
 
 impl Occupancy {
-    /// The occupancy of a kernel that takes `resources`, on compute units of a kind.
+    /// The occupancy of a kernel that takes `resources` on such compute units.
     pub fn new(unit: &ComputeUnit, resources: Resources) -> Occupancy {
         let max = unit.waves_per_simd.max(1);
         let units = resources.compute_units();
@@ -177,7 +178,7 @@ impl Occupancy {
 }
 
 impl Occupancy {
-    /// Compute units that [`workgroups_per_unit`](Occupancy::workgroups_per_unit) is about: two in WGP mode.
+    /// Compute units that [`workgroups_per_unit`](Occupancy::workgroups_per_unit) counts for: two in WGP mode.
     pub fn compute_units_per_unit(&self) -> u32 {
         self.resources.compute_units()
     }
@@ -212,19 +213,19 @@ mod tests {
         let groups =
             |processor, resources| Occupancy::new(&ComputeUnit::of(processor), resources).workgroups_per_unit;
         let small = Resources { wave_size: 64, vgprs: 8, sgprs: 16, lds: 0, workgroup: 256, wgp_mode: false };
-        // 32 waves, four in each.
+        // 32 wave slots, four waves in each workgroup.
         assert_eq!(groups("gfx90a", small), 8);
         assert_eq!(groups("gfx90a", Resources { vgprs: 129, ..small }), 3);
         assert_eq!(groups("gfx90a", Resources { sgprs: 102, ..small }), 7);
         assert_eq!(groups("gfx90a", Resources { lds: 20 << 10, ..small }), 3);
-        // One byte more than a third takes another piece.
+        // One byte more than a third takes one more piece.
         assert_eq!(groups("gfx90a", Resources { lds: 21 * 1024 + 257, ..small }), 2);
         let narrow = Resources { wave_size: 32, workgroup: 128, ..small };
         assert_eq!(groups("gfx1100", narrow), 8);
         assert_eq!(groups("gfx1100", Resources { wgp_mode: true, ..narrow }), 16);
         assert_eq!(groups("gfx1100", Resources { vgprs: 256, ..narrow }), 2);
         assert_eq!(groups("gfx1030", Resources { vgprs: 256, ..narrow }), 2);
-        // Barriers are sixteen.
+        // There are sixteen barriers.
         assert_eq!(groups("gfx90a", Resources { workgroup: 65, ..small }), 16);
     }
 

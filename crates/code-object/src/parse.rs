@@ -17,7 +17,7 @@ const NT_AMDGPU_METADATA: u32 = 32;
 
 pub(crate) type Header = elf::FileHeader64<LE>;
 
-/// A parsed code object. Owns what it keeps; the file's bytes are needed again only to load segments.
+/// A parsed code object. It owns its data; the file's bytes are needed again only to load segments.
 #[derive(Clone, Debug)]
 pub struct CodeObject {
     target: TargetId,
@@ -34,7 +34,7 @@ pub struct CodeObject {
 }
 
 impl CodeObject {
-    /// Reads a code object and checks it; any bytes may be given.
+    /// Reads a code object and checks it. The bytes need not be trusted.
     ///
     /// # Errors
     /// [`Error`] names the first part at fault.
@@ -91,7 +91,7 @@ impl CodeObject {
         self.flags
     }
 
-    /// Version of a generic processor's definition (version 6 code for `gfx…-generic` only).
+    /// Version of the generic processor's definition (only in version 6 code for `gfx…-generic`).
     #[must_use]
     pub fn generic_version(&self) -> Option<u8> {
         match (self.flags >> 24) as u8 {
@@ -142,7 +142,7 @@ impl CodeObject {
         &self.relocations
     }
 
-    /// Whether the file has sections of debug information (DWARF), sound or not.
+    /// Whether the file has sections of debug information (DWARF), valid or not.
     #[must_use]
     pub fn has_debug_info(&self) -> bool {
         self.debug_info
@@ -156,7 +156,7 @@ impl CodeObject {
         self.segments.last().map_or(0, Segment::end)
     }
 
-    /// Where in the file the `len` bytes at `vaddr` are, if one segment has all of them in the file.
+    /// The file range of the `len` bytes at `vaddr`, if one segment has all of them in the file.
     #[must_use]
     pub fn file_range(&self, vaddr: u64, len: u64) -> Option<Range<usize>> {
         self.segments.iter().find_map(|segment| segment.file_range_of(vaddr, len))
@@ -323,7 +323,7 @@ fn read_segments(header: &Header, bytes: &[u8]) -> Result<Vec<Segment>, Error> {
         });
     }
     for pair in segments.windows(2) {
-        // The format's own rule. Loaders take the lowest address from the first and the highest from the last.
+        // The format demands this. Loaders take the lowest address from the first segment and the highest from the last.
         if pair[0].vaddr > pair[1].vaddr {
             let reason = format!("that at {:#x} comes after that at {:#x}", pair[1].vaddr, pair[0].vaddr);
             return Err(malformed("segments", reason));
@@ -336,8 +336,8 @@ fn read_segments(header: &Header, bytes: &[u8]) -> Result<Vec<Segment>, Error> {
     Ok(segments)
 }
 
-/// The metadata of all notes together: compilers write one note, but the linker keeps that of each of its inputs, and Tensile's objects
-/// have hundreds, of one kernel each.
+/// The metadata of all notes together. Compilers write one note, but the linker keeps one for each input. Tensile's objects
+/// have hundreds, with one kernel each.
 fn metadata(header: &Header, bytes: &[u8]) -> Result<Metadata, Error> {
     let mut all: Option<Metadata> = None;
     for (i, ph) in program_headers(header, bytes)?.iter().enumerate() {
@@ -382,7 +382,7 @@ fn target(flags: u32, metadata: Option<&str>) -> Result<TargetId, Error> {
     })
 }
 
-/// Nothing depends on debug information, so what is wrong with the names of sections is no error.
+/// Nothing depends on debug information, so bad section names are not an error.
 fn has_debug_info(header: &Header, bytes: &[u8]) -> bool {
     let Ok(sections) = header.sections(LE, bytes) else { return false };
     sections.iter().any(|section| sections.section_name(LE, section).is_ok_and(|name| name == b".debug_info"))
@@ -413,7 +413,7 @@ fn read_symbols(
         }
         let kind = match raw.st_type() {
             elf::STT_FUNC => SymbolKind::Function,
-            // Hand-written assembly may leave the type or size out; the suffix is reserved.
+            // Hand-written assembly may omit the type or size. The suffix is reserved.
             elf::STT_OBJECT | elf::STT_NOTYPE if name.ends_with(".kd") => SymbolKind::KernelDescriptor,
             elf::STT_OBJECT => SymbolKind::Object,
             _ => SymbolKind::Other,
@@ -428,7 +428,7 @@ fn read_symbols(
 
     let mut relocations = Vec::new();
     for (index, section) in sections.enumerate() {
-        // Only what the dynamic loader applies: allocated, and against the dynamic symbols.
+        // Only sections that the dynamic loader applies: allocated ones, against the dynamic symbols.
         if section.sh_flags(LE) & u64::from(elf::SHF_ALLOC) == 0 {
             continue;
         }

@@ -3,10 +3,10 @@ use std::str::FromStr;
 
 use crate::processors::Processor;
 
-/// State of a feature that hardware can be switched to, as a target id states it.
+/// State of a switchable hardware feature in a target id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Feature {
-    /// Not stated: runs either way, or the processor does not have the feature.
+    /// Not stated: the code runs either way, or the processor lacks the feature.
     #[default]
     Any,
     /// `+`
@@ -58,7 +58,7 @@ impl TargetId {
     /// A target with no features stated.
     ///
     /// # Errors
-    /// [`ParseTargetError`] if the name is not that of a processor.
+    /// [`ParseTargetError`] if the text is not a processor's name.
     pub fn new(processor: &str) -> Result<Self, ParseTargetError> {
         check_processor(processor, processor)?;
         Ok(Self { processor: processor.to_owned(), sramecc: Feature::Any, xnack: Feature::Any })
@@ -78,14 +78,14 @@ impl TargetId {
 
     /// Whether code for `self` runs on `device`.
     ///
-    /// The processor must be the same or generic for the device's; a stated feature must be in the stated state,
-    /// and a feature that either side leaves open always fits.
+    /// The processor must be the device's or its generic one. A stated feature must have the same state on both sides;
+    /// a feature that either side leaves open always fits.
     #[must_use]
     pub fn runs_on(&self, device: &Self) -> bool {
         self.fit(device).is_some()
     }
 
-    /// How well code for `self` fits `device`, or nothing if it does not run there.
+    /// How well code for `self` fits `device`; `None` if it does not run there.
     #[must_use]
     pub fn fit(&self, device: &Self) -> Option<Match> {
         if !self.sramecc.runs_on(device.sramecc) || !self.xnack.runs_on(device.xnack) {

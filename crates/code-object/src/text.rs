@@ -1,8 +1,8 @@
 //! Code as text, for interfaces that carry PTX in a string.
 //!
 //! Programs for NVIDIA GPUs often keep kernels as `&str` constants with PTX, and hand such a string to the driver when they load it.
-//! Code objects are binary, so [`encode`] writes them in base64 behind a line that says what they are, and [`decode`] gives the same
-//! bytes back: a code object, or a [bundle](crate::bundle) of several.
+//! Code objects are binary, so [`encode`] writes them in base64, after a line that says what they are. [`decode`] returns the
+//! bytes: a code object, or a [bundle](crate::bundle) of several.
 //!
 //! ```
 //! use code_object::text;
@@ -16,17 +16,17 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// How such a text begins. A comment in PTX, so that whoever opens the file reads what it is.
+/// The first line of such a text. It is a comment in PTX, and tells readers of the file what it is.
 const HEAD: &str = "// AMDGPU code objects in base64\n";
 
-/// Why a text is no code.
+/// Why a text is not code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoCode {
-    /// It does not begin as [`encode`] has it.
+    /// It does not begin with the line that [`encode`] writes.
     #[error("the text has no AMDGPU code objects: it does not begin with `{}`", HEAD.trim_end())]
     Head,
-    /// What follows is damaged.
+    /// The rest is damaged.
     #[error("the AMDGPU code objects in the text are damaged: {0}")]
     Damaged(#[from] base64::DecodeError),
 }
@@ -40,16 +40,16 @@ pub fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// Whether a text begins as [`encode`] has it.
+/// Whether a text begins with the line that [`encode`] writes.
 #[must_use]
 pub fn is_code(text: impl AsRef<[u8]>) -> bool {
     text.as_ref().starts_with(HEAD.as_bytes())
 }
 
-/// The bytes in a text. White space at its end does not count, nor what follows a NUL, with which C ends texts.
+/// The bytes in a text. White space at the end is ignored, and so is everything after a NUL, which ends a string in C.
 ///
 /// # Errors
-/// [`NoCode`] says whether the text is something else, or damaged.
+/// [`NoCode`]: the text is something else, or damaged.
 pub fn decode(text: impl AsRef<[u8]>) -> Result<Vec<u8>, NoCode> {
     let text = text.as_ref().split(|byte| *byte == 0).next().unwrap_or_default();
     let body = text.strip_prefix(HEAD.as_bytes()).ok_or(NoCode::Head)?;

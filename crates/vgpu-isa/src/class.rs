@@ -1,4 +1,4 @@
-//! Questions about operations that the decoder, the disassembler and lowering ask alike.
+//! Questions about operations that the decoder, the disassembler and lowering share.
 
 use gpu_report::{AccessKind, Class};
 
@@ -27,7 +27,7 @@ impl Op {
         self.has(Fact::WMMA) || self.is_transposing_load() && self.class() != Class::Lds
     }
 
-    /// Conversions from bytes, whose destination is whole in SDWA.
+    /// Conversions from bytes. Their destination in SDWA is a whole register.
     pub(super) fn is_byte_conversion(self) -> bool {
         matches!(
             self,
@@ -42,13 +42,13 @@ impl Op {
         )
     }
 
-    /// The source of a matrix instruction that is added.
+    /// The source that a matrix instruction adds.
     pub fn accumulator(self) -> usize {
         if self.has(Fact::SPARSE) && self.has(Fact::WMMA) { 3 } else { 2 }
     }
 
     /// The operand types in a wave of 64 or 32 lanes. In a wave of 64, accumulators of `v_wmma` and `v_swmmac` and
-    /// what transposing loads give take half as many registers, on gfx12 the other matrices too.
+    /// the results of transposing loads take half as many registers. On gfx12 the other matrices do, too.
     pub(super) fn signature_of(self, generation: Generation, wave64: bool) -> Signature {
         let mut signature = *self.signature();
         let half = |of: &mut Type| of.count = of.count.div_ceil(2);
@@ -68,7 +68,7 @@ impl Op {
         signature
     }
 
-    /// Memory operations outside LDS that read, change and write.
+    /// Read-modify-write operations on memory other than LDS.
     pub fn is_atomic(self) -> bool {
         let changes = || matches!(self.footprint(), Footprint::One(AccessKind::Atomic, _));
         match self.class() {
@@ -84,7 +84,7 @@ impl Op {
         self.is_atomic() && matches!(result, Elem::F16 | Elem::Bf16 | Elem::F32 | Elem::F64)
     }
 
-    /// DS operations with two addresses, whose offsets are two bytes.
+    /// DS operations with two addresses, each with an offset of one byte.
     pub fn has_two_offsets(self) -> bool {
         matches!(self.footprint(), Footprint::Two(..))
     }
@@ -100,7 +100,7 @@ fn matrix_registers(format: u8) -> u8 {
 }
 
 impl Inst {
-    /// Like [`Op::signature_of`], with matrices as large as their formats ask for.
+    /// Like [`Op::signature_of`], with the sizes that matrices have in their formats.
     pub(super) fn signature_of(&self, generation: Generation, wave64: bool) -> Signature {
         let mut signature = self.op.signature_of(generation, wave64);
         for i in 0..2 {

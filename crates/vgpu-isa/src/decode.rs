@@ -13,7 +13,7 @@ use super::{
     scalar as slots,
 };
 
-/// Why bytes are no instruction.
+/// Why bytes are not an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DecodeErrorKind {
     /// The bytes end within an instruction.
@@ -24,7 +24,7 @@ pub enum DecodeErrorKind {
     UnknownOpcode {
         /// The family.
         format: Format,
-        /// The number that is not taken.
+        /// The opcode.
         opcode: u16,
     },
     /// An operand field holds a number that names nothing.
@@ -34,11 +34,11 @@ pub enum DecodeErrorKind {
     },
     /// A field that the instruction does not use is not zero.
     ReservedBits,
-    /// The instruction has no such form: DPP, SDWA.
+    /// The instruction lacks this form (DPP, SDWA).
     UnknownForm,
 }
 
-/// Bytes that are no instruction.
+/// Bytes that are not an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DecodeError {
     /// The instruction set they were read as.
@@ -158,7 +158,7 @@ impl Decoder<'_> {
         self.table.row(format, opcode).ok_or(DecodeErrorKind::UnknownOpcode { format, opcode: opcode as u16 })
     }
 
-    /// An instruction with nothing but its name.
+    /// An instruction without operands.
     fn start(&self, format: Format, op: Op) -> Inst {
         Inst {
             op,
@@ -255,7 +255,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// How many registers a value of a type takes: a lane mask as many as the wave needs.
+    /// How many registers a value of a type takes. A lane mask takes one in waves of 32, two in waves of 64.
     fn dwords(&self, of: Type) -> u32 {
         if of.elem == Elem::Mask && !self.wave64 { 1 } else { of.dwords() }
     }
@@ -273,7 +273,7 @@ impl Decoder<'_> {
             _ => {}
         }
         let dwords = self.dwords(of);
-        // Registers with names of their own make pairs of their own.
+        // Registers with their own names form their own pairs.
         let named = if self.generation.is_cdna() { 102..108 } else { 106..108 };
         if (dwords == 2 && !code.is_multiple_of(2) && (named.contains(&code) || code == 127))
             || (dwords > 2 && named.contains(&code))
@@ -304,7 +304,7 @@ impl Decoder<'_> {
         })
     }
 
-    /// A source by its 9-bit code (8 bits where vector registers cannot stand).
+    /// A source by its 9-bit code (8 bits if it cannot be a vector register).
     fn source(&mut self, code: u32, of: Type) -> Result<Operand> {
         Ok(match code {
             0..=127 => self.scalar(code, of)?,
@@ -322,7 +322,7 @@ impl Decoder<'_> {
         })
     }
 
-    /// A source where no literal can follow.
+    /// A source that cannot be a literal.
     fn inline_source(&mut self, code: u32, of: Type) -> Result<Operand> {
         match code {
             LITERAL => Err(DecodeErrorKind::BadOperand { code: LITERAL as u16 }),
@@ -330,8 +330,8 @@ impl Decoder<'_> {
         }
     }
 
-    /// A scalar destination where the encoding has 8 bits for it. Beyond the registers there are values that cannot be
-    /// written, which LLVM takes nevertheless.
+    /// A scalar destination in an encoding with 8 bits for it. The codes after the registers are values that cannot be
+    /// written; LLVM accepts them nevertheless.
     fn scalar_result(&mut self, code: u32, of: Type) -> Result<Operand> {
         let bad = Err(DecodeErrorKind::BadOperand { code: code as u16 });
         match code {
@@ -342,19 +342,19 @@ impl Decoder<'_> {
         }
     }
 
-    /// Operands must not reach past the last register of their file, and on gfx9 more than one vector register starts at an
+    /// Operands must not reach past the last register of their file. On gfx9, operands of several vector registers start at an
     /// even one.
     fn check_ranges(&self, inst: &Inst) -> Result<()> {
         let gfx9 = self.generation.is_cdna();
-        // Where an instruction of LDS or an atomic has several accumulation registers, LLVM takes any.
+        // LLVM accepts any accumulation registers in LDS instructions and atomics.
         let data = [inst.dst, inst.src[1], inst.src[3]]
             .iter()
             .filter(|data| matches!(data, Operand::Agpr(_)))
             .count();
         let any_agpr = data > 1 && matches!(inst.format, Format::Ds | Format::Flat | Format::Global);
-        // So it does with the index and the offset of a typed buffer.
+        // It also accepts any registers for the index and the offset of a typed buffer.
         let any_address = inst.format == Format::Mtbuf;
-        // And with what this one gives.
+        // And for the result of this one.
         let any_result = inst.op == Op::DsLoadB96TrB6;
         let check = |operand: Operand, of: Type, any: bool| match operand {
             Operand::Vgpr(first) | Operand::Agpr(first) => {

@@ -1,4 +1,4 @@
-//! What a row of [`Op`](super::Op)'s table can say of an operation besides its name and its operands.
+//! What a row of [`Op`](super::Op)'s table can say about an operation besides its name and its operands.
 
 use gpu_report::AccessKind;
 
@@ -13,15 +13,15 @@ pub enum Footprint {
     Two(AccessKind, u32, u32),
     /// A dword for each lane, one after the other, at an address that all lanes share.
     ByLane(AccessKind),
-    /// A dword of LDS that all lanes share (`ds_append`, `ds_consume`).
+    /// One dword of LDS for all lanes (`ds_append`, `ds_consume`).
     Counter,
-    /// An element of LDS at the address in M0, where its type is too.
+    /// An element of LDS. M0 has its address and its type.
     Direct,
-    /// An element of a buffer with a format, of that many channels.
+    /// An element of a typed buffer, with that many channels.
     Typed(AccessKind, u8),
-    /// Those of 32 dwords that M0 selects.
+    /// Those of 32 dwords whose bits are set in M0.
     Block(AccessKind),
-    /// A part of a matrix, which is transposed; its elements have that many bits.
+    /// A part of a matrix that the load transposes. Its elements have that many bits.
     Tile(u8),
     /// What the virtual GPU does not execute.
     Unknown,
@@ -46,7 +46,7 @@ macro_rules! facts {
 facts! {
     /// `src[0]` is a branch offset.
     BRANCH
-    /// Goes to an address that registers hold.
+    /// Branches to an address in registers.
     JUMP
     /// Depends on the scalar condition code.
     READS_SCC
@@ -66,9 +66,9 @@ facts! {
     READS_M0
     /// Writes M0, without naming it.
     WRITES_M0
-    /// Accesses further registers, or others, that M0 or MODE choose.
+    /// Accesses more or other registers, which M0 or MODE select.
     RELATIVE
-    /// Depends on what the destination holds: it stays if a condition does not hold, or in part.
+    /// Reads the destination: it keeps its value if a condition is false, or keeps a part of it.
     READS_RESULT
     /// Writes its first source, too.
     EXCHANGES
@@ -76,9 +76,9 @@ facts! {
     ACCUMULATES
     /// `v_cmp` and `v_cmpx`.
     COMPARE
-    /// Does on one scalar what a vector operation does on each lane: `v_s_rcp_f32`….
+    /// A vector operation on one scalar: `v_s_rcp_f32`….
     PSEUDO_SCALAR
-    /// A vector instruction whose scalar destination is no lane mask: `v_readlane`, `v_readfirstlane`, `v_s_rcp_f32`….
+    /// A vector instruction with a scalar destination that is not a lane mask: `v_readlane`, `v_readfirstlane`, `v_s_rcp_f32`….
     SCALAR_RESULT
     /// Moves values between lanes.
     PERMUTES
@@ -88,19 +88,20 @@ facts! {
     FLOAT8
     /// A matrix instruction of gfx9, whose operands may be accumulation registers.
     MFMA
-    /// A matrix instruction whose `cbsz` and `blgp` are the formats of the first two matrices, which say how many registers those take.
+    /// A matrix instruction whose `cbsz` and `blgp` are the formats of the first two matrices. The formats decide how many
+    /// registers these take.
     FORMATS
-    /// Its result is what a truth table says of each bit of its sources; the table takes the place of modifiers.
+    /// Applies a truth table to each bit of its sources. The table takes the place of modifiers.
     TRUTH_TABLE
     /// A matrix instruction of gfx11 and gfx12.
     WMMA
     /// A matrix instruction whose first matrix is sparse.
     SPARSE
-    /// A matrix instruction in gfx11's layout, of which a wave of 64 has as many registers of A and B as a wave of 32.
+    /// A matrix instruction in gfx11's layout: A and B take as many registers in a wave of 64 as in a wave of 32.
     GFX11_LAYOUT
     /// Finds its address through a buffer descriptor.
     BUFFER
-    /// A scalar access to scratch memory: its offset is that of each lane.
+    /// A scalar access to scratch memory. Its offset counts within each lane's memory.
     SCRATCH
     /// Loads to LDS, whatever its modifiers.
     TO_LDS
@@ -108,9 +109,9 @@ facts! {
     D16
     /// That half is the upper one.
     HIGH
-    /// What it loads is extended by its sign.
+    /// Sign-extends what it loads.
     SIGNED
-    /// An atomic operation that stores its data as they are: exchanges, and exchanges that compare.
+    /// An atomic operation that stores its data unchanged: exchange, compare and exchange.
     SWAPS
     /// Global wave sync.
     GWS

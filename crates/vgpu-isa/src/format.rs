@@ -1,6 +1,6 @@
 //! The formats of typed buffers: what an element is in memory, by the codes of each generation.
 //!
-//! The names say everything. The numbers are the bits of the channels, the highest first; the last word is what they mean.
+//! A name has the whole format: the numbers are the bits of the channels, the highest first; the last word is what they mean.
 
 use std::sync::LazyLock;
 
@@ -55,7 +55,7 @@ impl BufferFormat {
         (format.channels != 0).then_some(format)
     }
 
-    /// Bits of each channel, that at the lowest bits first.
+    /// Bits of each channel, the lowest channel first.
     pub fn bits(&self) -> &[u8] {
         &self.bits[..usize::from(self.channels)]
     }
@@ -65,7 +65,7 @@ impl BufferFormat {
         self.bits().iter().map(|&bits| usize::from(bits)).sum::<usize>() / 8
     }
 
-    /// The format that a code means: in MTBUF instructions, and in buffer descriptors. None if it means none.
+    /// The format of a code in MTBUF instructions and buffer descriptors; `None` if the code is unused.
     pub fn by_code(generation: Generation, code: u8) -> Option<BufferFormat> {
         static TABLES: LazyLock<[[Option<BufferFormat>; 128]; 3]> = LazyLock::new(|| {
             let named = |names: &[&str]| std::array::from_fn(|code| BufferFormat::parse(names.get(code)?));
@@ -73,7 +73,7 @@ impl BufferFormat {
                 let data = DATA_NAMES[code & 15].strip_prefix("BUF_DATA_FORMAT_")?;
                 let number = NUMBER_NAMES[code >> 4].strip_prefix("BUF_NUM_FORMAT_")?;
                 let name = format!("BUF_FMT_{data}_{number}");
-                // gfx10 numbers the combinations that mean something.
+                // gfx10 numbers the valid combinations.
                 BufferFormat::parse(GFX10.iter().find(|known| **known == name)?)
             });
             [split, named(GFX10), named(GFX11)]
@@ -88,7 +88,7 @@ impl BufferFormat {
 }
 
 impl BufferFormat {
-    /// The format of elements with channels of so many bits each. None if there is none.
+    /// The format of elements with channels of so many bits each, if it exists.
     pub fn uniform(channels: u8, bits: u8, number: NumberFormat) -> Option<BufferFormat> {
         let mut all = [0; 4];
         all.get_mut(..usize::from(channels))?.fill(bits);
@@ -96,7 +96,7 @@ impl BufferFormat {
         (0..128).any(|code| BufferFormat::by_code(Generation::Gfx10, code) == Some(format)).then_some(format)
     }
 
-    /// The code of the format, the opposite of [`BufferFormat::by_code`]. None if the generation does not have it.
+    /// The code of the format, the inverse of [`BufferFormat::by_code`]; `None` if the generation lacks the format.
     pub fn code(&self, generation: Generation) -> Option<u8> {
         (0..128).find(|&code| BufferFormat::by_code(generation, code) == Some(*self))
     }

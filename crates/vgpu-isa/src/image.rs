@@ -1,4 +1,4 @@
-//! Image instructions: where a generation has their fields, and how many registers data and addresses take.
+//! Image instructions: the place of their fields in each generation, and how many registers data and addresses take.
 
 use super::{Generation, Graphics};
 
@@ -21,11 +21,11 @@ pub(super) struct Image {
     pub(super) mask: u32,
     pub(super) data: Registers,
     pub(super) addresses: Vec<Registers>,
-    /// Whether the addresses are a list of registers that need not follow each other.
+    /// Whether the addresses are a list of registers that need not be consecutive.
     pub(super) list: bool,
     /// Code of the first scalar register of the resource.
     pub(super) resource: u32,
-    /// The same of the sampler.
+    /// Code of the first scalar register of the sampler.
     pub(super) sampler: u32,
     pub(super) a16: bool,
     /// Whether the data is in accumulation registers.
@@ -39,7 +39,7 @@ struct Fields {
     data: u8,
     /// Every register that can hold an address.
     addresses: Vec<u8>,
-    /// How many words of further addresses follow.
+    /// How many words with more addresses follow.
     more: usize,
     resource: u32,
     sampler: u32,
@@ -184,7 +184,7 @@ impl Name<'_> {
         }
     }
 
-    /// How many registers of data LLVM assumes at first.
+    /// LLVM's first guess of how many registers the data takes.
     fn default_data(&self, generation: Generation) -> u32 {
         match self.0 {
             name if name.contains("cmpswap") => 2,
@@ -218,7 +218,7 @@ impl Name<'_> {
 }
 
 impl Image {
-    /// The fields of an instruction with a mnemonic; `None` if some hold what they must not.
+    /// The fields of an instruction with a mnemonic; `None` if a field has an invalid value.
     pub(super) fn new(generation: Generation, name: &str, graphics: &Graphics) -> Option<Image> {
         let name = Name(name);
         let fields = Fields::new(generation, graphics);
@@ -259,7 +259,7 @@ impl Image {
     }
 }
 
-/// Whether the bits that an instruction does not use are zero, where LLVM wants that.
+/// Whether unused bits are zero, for instructions for which LLVM demands it.
 fn bits_are_valid(generation: Generation, name: &Name<'_>, fields: &Fields, words: [u32; 5]) -> bool {
     // Whether the field of the sampler is used, or zero.
     let sampler = name.samples() || fields.sampler == 0;
@@ -279,7 +279,7 @@ fn bits_are_valid(generation: Generation, name: &Name<'_>, fields: &Fields, word
     }
 }
 
-/// The same for rays, whose other fields have one value each.
+/// The same for rays. Their other fields have fixed values.
 fn ray_bits(generation: Generation, fields: &Fields, words: [u32; 5]) -> bool {
     let [first, second, ..] = words;
     match generation {
@@ -318,8 +318,8 @@ fn ray_registers(generation: Generation, name: &Name<'_>, fields: &Fields) -> (u
     (4, addresses)
 }
 
-/// How many registers of data and addresses LLVM gives an instruction: as many as dimension and mask ask for, if there is such
-/// an instruction and the registers exist; else what it assumed at first.
+/// How many registers of data and addresses LLVM gives an instruction: as many as dimension and mask need, if such an instruction
+/// and the registers exist; otherwise its first guess.
 fn registers(generation: Generation, name: &Name<'_>, fields: &Fields) -> (u32, Vec<Registers>) {
     let list = fields.more != 0;
     let (least, most) = match generation {
@@ -332,7 +332,7 @@ fn registers(generation: Generation, name: &Name<'_>, fields: &Fields) -> (u32, 
         _ => least,
     };
     let default_data = name.default_data(generation);
-    // The addresses, of which the last is a range where they are more than the list has room for.
+    // The addresses. The last one is a range if the list is too short for them.
     let spread = |count: u32| -> Vec<Registers> {
         match (list, fields.dim) {
             (true, Some(_)) => {
@@ -360,7 +360,7 @@ fn registers(generation: Generation, name: &Name<'_>, fields: &Fields) -> (u32, 
         return unchanged;
     }
     let least = if list && generation != Generation::Gfx12 { least.max(2) } else { least };
-    // Ranges of registers exist in some sizes beyond what is needed.
+    // Some ranges of registers are larger than needed.
     let rounded = !list && (addresses == 4 && most == 3 || addresses == 8 && (5..8).contains(&most));
     let exists = name.has_data(generation, data) && ((least..=most).contains(&addresses) || rounded);
     if !exists || (data, addresses) == (default_data, default_addresses) {

@@ -2,8 +2,8 @@
 
 use super::{Fact, Op};
 
-/// Canonical scalar register slots. The decoder renumbers what generations number differently (M0 and NULL swapped
-/// places in gfx11), so that execution never asks which generation an operand came from.
+/// Canonical scalar register slots. The decoder renumbers registers whose number depends on the generation (M0 and NULL swapped
+/// places in gfx11), so execution need not know the generation of an operand.
 pub mod scalar {
     /// `vcc_lo`; `vcc_hi` follows.
     pub const VCC: u8 = 106;
@@ -74,7 +74,7 @@ impl Format {
     }
 }
 
-/// Values that are read like a register but are none.
+/// Values that are read like a register.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "the names are the vendor's names of these sources")]
 #[repr(u8)]

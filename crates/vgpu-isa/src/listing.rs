@@ -10,7 +10,7 @@ use super::{Isa, Target, decode, decode_wave64};
 /// Why there is no listing.
 #[derive(Debug, thiserror::Error)]
 pub enum ListingError {
-    /// The file is no code object.
+    /// The file is not a code object.
     #[error(transparent)]
     CodeObject(#[from] code_object::Error),
     /// The file's tables cannot be read.
@@ -31,7 +31,7 @@ pub enum ListingError {
 pub struct Listed {
     /// Instructions.
     pub instructions: u64,
-    /// Words that are no instruction.
+    /// Words that are not an instruction.
     pub unknown: u64,
 }
 
@@ -40,13 +40,13 @@ struct Symbol<'a> {
     address: u64,
     name: &'a str,
     data: bool,
-    /// Of no type, as labels of assembly are: branches name them in place of a distance.
+    /// A symbol without a type, as labels in assembly are. Branches show the label in place of a distance.
     label: bool,
 }
 
-/// Lists all executable sections of the code object in `bytes`: what `llvm-objdump -d` prints after its first lines, which
-/// name the file. Lane masks are those of a wave of 64 where all kernels of the object have such waves, for which llvm-objdump
-/// has to be told `--mattr=+wavefrontsize64`.
+/// Lists all executable sections of the code object in `bytes`, as `llvm-objdump -d` does after its first lines, which
+/// name the file. Lane masks are those of a wave of 64 if all kernels of the object have such waves; llvm-objdump
+/// needs `--mattr=+wavefrontsize64` for these.
 pub fn listing(bytes: &[u8], text: &mut String) -> Result<Listed, ListingError> {
     let object = CodeObject::parse(bytes)?;
     let processor = &object.target().processor;
@@ -110,7 +110,7 @@ impl List<'_> {
 
     fn range(&self, mut at: usize, end: usize, text: &mut String, listed: &mut Listed) {
         while at < end {
-            // At least two words of zeros are left out.
+            // Two or more words of zeros are left out.
             let zeros = self.code[at..end].iter().take_while(|&&byte| byte == 0).count();
             if zeros >= 8 {
                 text.push_str("\t\t...\n");
@@ -159,7 +159,7 @@ impl List<'_> {
         }
     }
 
-    /// Bytes that are no instruction; returns how many are shown.
+    /// Shows bytes that are not an instruction; returns how many.
     fn unknown(&self, rest: &[u8], text: &mut String) -> usize {
         if let Some(word) = rest.first_chunk::<4>() {
             let from = text.len();
@@ -195,7 +195,7 @@ impl List<'_> {
     }
 }
 
-/// Fills what was written since `from` up to a width.
+/// Pads what was written since `from` to a width.
 fn pad(text: &mut String, from: usize, width: usize) {
     let missing = (from + width).saturating_sub(text.len());
     text.extend(std::iter::repeat_n(' ', missing));

@@ -102,7 +102,7 @@ const INLINE_F32: [u32; 9] = [
     0xc080_0000,
     0x3e22_f983,
 ];
-/// The upper halves of those whose lower half is zero.
+/// The upper halves of the constants whose lower half is zero.
 const INLINE_F64_HIGH: [u32; 8] =
     [0x3fe0_0000, 0xbfe0_0000, 0x3ff0_0000, 0xbff0_0000, 0x4000_0000, 0xc000_0000, 0x4010_0000, 0xc010_0000];
 
@@ -161,7 +161,7 @@ impl Printer<'_, '_> {
             Operand::Sgpr(slot) => self.scalar_register(slot, self.dwords(of)),
             Operand::Special(special) => self.f.write_str(special_name(special)),
             Operand::Int(value) => write!(self.f, "{value}"),
-            // As an integer, a constant that 16-bit operands read as a float is printed by its bits.
+            // Integer operands print a float constant of 16 bits by its bits.
             Operand::Float(code) if matches!(of.elem, Elem::I16 | Elem::U16 | Elem::B16) && of.count == 1 => {
                 write!(self.f, "{:#x}", INLINE_F16[usize::from(code).saturating_sub(240).min(8)])
             }
@@ -177,7 +177,7 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// A literal. LLVM marks one that could have been an inline constant, so that it is assembled to a literal again.
+    /// A literal. LLVM marks a literal that could be an inline constant, so that it assembles to a literal again.
     fn literal(&mut self, value: u32, of: Type) -> fmt::Result {
         let small = |value: i32| (-16..=64).contains(&value);
         let low = value & 0xffff;
@@ -232,7 +232,7 @@ impl Printer<'_, '_> {
         matches!(self.inst.op, Op::VCvtPkF32Fp8 | Op::VCvtPkF32Bf8) && of.dwords() == 1
     }
 
-    /// Whether halves are named. Those of gfx12, which LLVM's usual text has as whole registers, are where one is an upper half.
+    /// Whether halves are named. LLVM's usual text for gfx12 has whole registers; halves are named there if one is an upper half.
     fn names_halves(&self) -> bool {
         let inst = self.inst;
         let asks = || match inst.format {
@@ -344,7 +344,7 @@ impl Printer<'_, '_> {
         let (inst, signature) = (self.inst, self.inst.op.signature());
         self.f.write_str(self.row.name)?;
         if inst.dst != Operand::None {
-            // An atomic that returns a value names its data only.
+            // An atomic that returns a value names only its data.
             let of = if signature.src[1].exists() { signature.src[1] } else { signature.dst };
             self.operand(inst.dst, of)?;
         }

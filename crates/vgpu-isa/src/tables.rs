@@ -20,12 +20,12 @@ pub(super) struct Row {
     pub(crate) op: Op,
     /// The mnemonic that LLVM prints, without the suffix of an encoding (`_e32`, `_e64`).
     pub(crate) name: &'static str,
-    /// Whether its 16-bit operands name the halves of registers (`v1.l`, `v1.h`). For gfx12 LLVM knows them only if asked to (`real-true16`); its
-    /// usual code has whole registers, of which the upper half is zero in these fields.
+    /// Whether its 16-bit operands name the halves of registers (`v1.l`, `v1.h`). For gfx12 LLVM does so only with `real-true16`; its
+    /// usual code has whole registers, and the bit for the upper half is zero.
     pub(crate) true16: bool,
     /// Which modifiers a vector encoding has.
     pub(crate) form: Form,
-    /// Whether a load of a buffer can write LDS though it is wider than a register.
+    /// Whether a buffer load wider than a register can write LDS.
     pub(crate) to_lds: bool,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Form {
     pub(crate) dpp_any_op_sel: bool,
     /// Whether it has a form with SDWA.
     pub(crate) sdwa: bool,
-    /// Whether halves must be named: other instructions with halves have a form that names whole registers.
+    /// Whether halves must be named. Other instructions with halves also have a form that names whole registers.
     pub(crate) halves_only: bool,
     /// gfx12: whether `op_sel` has a meaning only where halves are named, and bits that it lacks have none.
     pub(crate) optional_halves: bool,
@@ -122,7 +122,7 @@ const fn row(opcode: u16, op: Op) -> Row {
     Row { opcode, op, name: op.name(), true16: false, form: Form::NONE, to_lds: false }
 }
 
-/// A load of a buffer that can write more than one register's worth to LDS.
+/// A buffer load that can write more than a register's bytes to LDS.
 const fn to_lds(opcode: u16, op: Op) -> Row {
     Row { to_lds: true, ..row(opcode, op) }
 }
@@ -138,7 +138,7 @@ const fn true16(opcode: u16, op: Op, form: &str) -> Row {
 }
 
 impl Row {
-    /// The row, if the generation spells the operation in another way than [`Op`] does.
+    /// Gives the row another mnemonic than [`Op`]'s, if the generation spells the operation differently.
     const fn named(self, name: &'static str) -> Row {
         Row { name, ..self }
     }

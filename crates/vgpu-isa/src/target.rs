@@ -12,7 +12,7 @@ use super::Isa;
 pub enum Generation {
     /// CDNA 2: wave64, accumulation registers in one file with the vector registers (gfx90a).
     Gfx9,
-    /// CDNA 3 and 4: the same, with architected flat scratch (gfx942, gfx950).
+    /// CDNA 3 and 4: as gfx9, with architected flat scratch (gfx942, gfx950).
     Gfx940,
     /// RDNA 1 and 2.
     Gfx10,
@@ -23,11 +23,11 @@ pub enum Generation {
 }
 
 impl Generation {
-    /// All of them.
+    /// All families.
     pub const ALL: [Generation; 5] =
         [Generation::Gfx9, Generation::Gfx940, Generation::Gfx10, Generation::Gfx11, Generation::Gfx12];
 
-    /// The instruction set that all its processors have, and some extend.
+    /// The instruction set that all its processors have. Some extend it.
     pub const fn isa(self) -> Isa {
         match self {
             Generation::Gfx9 => Isa::Gfx90a,
@@ -43,7 +43,7 @@ impl Generation {
         matches!(self, Generation::Gfx9 | Generation::Gfx940)
     }
 
-    /// Whether ECC guards registers (`sramecc+` in the target id), which are then always written whole: loads to one half clear the
+    /// Whether ECC guards registers (`sramecc+` in the target id). Such registers are always written whole: a load to one half clears the
     /// other.
     pub const fn has_register_ecc(self) -> bool {
         self.is_cdna()
@@ -67,7 +67,7 @@ pub struct Target {
     pub target_id: String,
 }
 
-/// Scalar registers of a wave where each has all of them.
+/// Scalar registers of a wave, if each wave has all of them.
 const ALL_SGPRS: u32 = 128;
 
 /// Every supported target: the processors whose row names an instruction set.
@@ -96,8 +96,8 @@ impl Target {
         self.isa.generation()
     }
 
-    /// What a kernel takes by its descriptor, in workgroups of so many work-items with so many bytes of LDS, dynamic LDS
-    /// included.
+    /// The resources that a kernel takes according to its descriptor, in workgroups of so many work-items and so many bytes of LDS, dynamic
+    /// LDS included.
     pub fn resources(&self, descriptor: &KernelDescriptor, workgroup: u32, lds: u32) -> Resources {
         let wave_size = descriptor.wavefront_size();
         let granule = self.limits.vgpr_granule[usize::from(wave_size == 32)];
@@ -105,7 +105,7 @@ impl Target {
         Resources {
             wave_size,
             vgprs: vgprs.min(self.limits.max_vgprs),
-            // Counted in eights and given out in sixteens, where they are counted.
+            // Descriptors count in eights; the registers are allocated in sixteens.
             sgprs: match self.limits.unit.sgpr_file {
                 Some(_) => (descriptor.granulated_wavefront_sgpr_count() / 2 + 1) * 16,
                 None => ALL_SGPRS,

@@ -1,7 +1,7 @@
 //! Compressed bundles.
 //!
-//! A header says how long the file and its content are and how it is packed: by zlib or by Zstandard. Version 1 does not
-//! have the file's length.
+//! The header has the length of the file, the length of the content, and the method: zlib or Zstandard. Version 1 lacks
+//! the length of the file.
 
 use std::io::Read as _;
 
@@ -11,7 +11,7 @@ use crate::Error;
 /// What a compressed bundle begins with.
 pub const COMPRESSED_MAGIC: &[u8; 4] = b"CCOB";
 
-/// The version that is written. Later ones only allow larger files, and older libraries do not know them.
+/// The version that is written. Later ones only allow larger files, and older libraries cannot read them.
 const VERSION: u16 = 2;
 /// The length of its header: magic, version, method, length of the file and of the content, and the content's hash.
 const HEADER: usize = 24;
@@ -21,7 +21,7 @@ const ZSTANDARD: u16 = 1;
 const LEVEL: u8 = 6;
 
 struct Header {
-    /// Bytes of the file, where it says so.
+    /// Bytes of the file, if the header has them.
     file: Option<u64>,
     content: u64,
     method: u16,
@@ -59,9 +59,9 @@ fn header(bytes: &[u8]) -> Result<Header, Error> {
     Ok(Header { file, content, method, size })
 }
 
-/// The length of a compressed bundle by its beginning.
+/// The length of a compressed bundle, read from its beginning.
 pub(super) fn extent(beginning: &[u8]) -> Result<Extent, Error> {
-    // The version says how long the header is.
+    // The length of the header depends on the version.
     let Some(version) = beginning.get(4..6) else { return Ok(Extent::AtLeast(6)) };
     let size = match version {
         [1, 0] => 20,
@@ -77,8 +77,8 @@ pub(super) fn extent(beginning: &[u8]) -> Result<Extent, Error> {
     usize::try_from(length).map(Extent::Bytes).map_err(|_| bad("a length that cannot be"))
 }
 
-/// Packs a bundle by zlib, into what clang-offload-bundler writes with `-compress` as version 2, which every ROCm reads that reads
-/// compressed bundles. [`uncompressed`] is the inverse. Equal bundles give equal bytes.
+/// Packs a bundle by zlib. The format is version 2 of what clang-offload-bundler writes with `-compress`; every ROCm that reads
+/// compressed bundles reads it. [`uncompressed`] is the inverse. Equal bundles give equal bytes.
 ///
 /// ```
 /// use code_object::bundle::{Entry, bundle, code_for, compressed};
@@ -91,7 +91,7 @@ pub(super) fn extent(beginning: &[u8]) -> Result<Extent, Error> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Bundle`] if it is none, or one of 4 GiB or more, for which the format has no room.
+/// [`Error::Bundle`] if this is not a bundle, or has 4 GiB or more, which the format cannot express.
 pub fn compressed(bundle: &[u8]) -> Result<Vec<u8>, Error> {
     if !bundle.starts_with(MAGIC) {
         return Err(bad("no offload bundle"));
@@ -116,7 +116,7 @@ pub fn compressed(bundle: &[u8]) -> Result<Vec<u8>, Error> {
 /// The bundle in a compressed bundle. All of it is unpacked, the code for every target.
 ///
 /// # Errors
-/// It is none, it is damaged, or it is packed in a way that is not known.
+/// The bytes are not a compressed bundle, they are damaged, or the method is unknown.
 pub fn uncompressed(bytes: &[u8]) -> Result<Vec<u8>, Error> {
     let header = header(bytes)?;
     let end = header.file.map_or(bytes.len(), |file| file as usize);

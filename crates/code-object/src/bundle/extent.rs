@@ -1,4 +1,4 @@
-//! How long a file is that is known by its first bytes only.
+//! The length of a file of which only the first bytes are known.
 
 use super::{ENTRY_HEAD, LARGEST, MAGIC, bad, compressed, count, size_at, u64_at};
 use crate::Error;
@@ -8,18 +8,18 @@ use crate::Error;
 pub enum Extent {
     /// The file has so many bytes.
     Bytes(usize),
-    /// The file has at least so many bytes, more than were given; its length follows from them.
+    /// The file has at least so many bytes, more than were given. Give these to learn its length.
     AtLeast(usize),
 }
 
 const ELF_MAGIC: &[u8] = b"\x7fELF";
 const ELF_HEADER: usize = 64;
 
-/// The length of a code object or bundle, from as much of its beginning as is known: 4 bytes at first, then as many as
-/// the answer asks for, until it is [`Extent::Bytes`]. Nothing behind the file's end is asked for.
+/// The length of a code object or bundle, from its beginning. Give 4 bytes at first, then as many as
+/// the answer asks for, until it is [`Extent::Bytes`]. It never asks for bytes behind the file's end.
 ///
 /// # Errors
-/// The bytes begin none of these, the headers contradict each other, or the format does not say: compressed bundles of version 1.
+/// The bytes begin neither, the headers contradict each other, or the format lacks the length (compressed bundles of version 1).
 pub fn extent(beginning: &[u8]) -> Result<Extent, Error> {
     if beginning.starts_with(ELF_MAGIC) {
         elf(beginning)
@@ -109,7 +109,7 @@ mod tests {
     use super::super::tests::bundle;
     use super::*;
 
-    /// Asks as a reader does that has the file behind an address. Never asks for more than there is.
+    /// Asks like a reader that has only the file's address, and checks that it is never asked for more than there is.
     fn ask(file: &[u8]) -> Result<usize, Error> {
         let mut known = 4;
         loop {
