@@ -154,7 +154,7 @@ variables! {
     TARGETS = "FERROCM_TARGETS", Build:
         "for which AMD GPUs kernels are compiled";
         Text("target ids, separated by commas, such as gfx1100,gfx90a");
-        else "the default targets of [own-crate](../use/own-crate.md)";
+        else "the default [processors](processors.md)";
     TARGETS_FOR = "FERROCM_TARGETS_FOR", Build:
         "the same for single sources";
         Text("patterns of sources with targets or none, separated by blanks, such as mmq_*=none");
