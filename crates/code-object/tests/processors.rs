@@ -1,4 +1,4 @@
-//! `docs/generated/processors.md` has what the table has.
+//! `docs/generated/processors.md` lists what the table has.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn executed() -> String {
     text
 }
 
-/// The others, and the generic ones.
+/// The other processors, and the generic ones.
 fn known() -> String {
     let names = |filter: &dyn Fn(&Processor) -> bool| {
         PROCESSORS.iter().filter(|row| filter(row)).map(|row| row.name).collect::<Vec<_>>().join(", ")

@@ -5,7 +5,7 @@ use gpu_report::{AccessKind, Class};
 use super::facts::{Fact, Footprint};
 use super::types::{Elem, Signature, Type};
 
-/// What an operation accesses, as the table writes it.
+/// What an operation accesses, in the notation of the table.
 macro_rules! footprint {
     () => {
         Footprint::None
@@ -77,10 +77,11 @@ macro_rules! ops {
     )*) => {
         /// What an instruction does, independent of the generation and of the encoding it came in.
         ///
-        /// An operation is named after its gfx11 mnemonic without encoding suffix; what gfx11 lacks, after its gfx12 mnemonic,
+        /// An operation is named after its gfx11 mnemonic without encoding suffix. An operation that gfx11 lacks is named after
+        /// its gfx12 mnemonic,
         /// else after its gfx9 or gfx10 mnemonic with today's spelling of sizes (`b64`, not `dwordx2`). Generations that
-        /// spell the same operation differently share one `Op`; operations that share a spelling but differ in what they
-        /// do have different ones (`ds_cmpst_b32` of gfx9 and gfx10 takes its two data operands in the other order than
+        /// spell the same operation differently share one `Op`; operations that share a spelling but differ in meaning
+        /// have different ones (`ds_cmpst_b32` of gfx9 and gfx10 takes its two data operands in the other order than
         /// `ds_cmpstore_b32`; the operands of `v_wmma_*` are laid out differently in gfx12).
         ///
         /// One difference between generations is not in the operation: up to gfx9, 16-bit results clear the upper half
@@ -137,14 +138,14 @@ impl Op {
         self.row().footprint
     }
 
-    /// Whether something holds for it.
+    /// Whether a fact holds for it.
     pub fn has(self, fact: Fact) -> bool {
         self.row().facts & fact.0 != 0
     }
 }
 
 // NEW-OP: a line.
-// Each line: variant, canonical name, (destination, scalar destination; sources), class. `B32 * 4` is four 32-bit elements; `None` holds
+// Each line: variant, canonical name, (destination, scalar destination; sources), class. `B32 * 4` is four 32-bit elements; `None` is
 // the place of an operand that the operation lacks. After `@` what it accesses in memory, `Load(4)` for four bytes ([`Footprint`]); in
 // braces what else holds for it ([`Fact`]).
 ops! {

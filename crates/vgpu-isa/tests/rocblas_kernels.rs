@@ -1,8 +1,8 @@
 //! All machine code in Debian's packages of rocBLAS: it decodes, prints as LLVM prints it, and its metadata is read.
 //!
 //! `cargo xtask test rocblas-kernels RELEASE` fetches the packages and names the folder of the kernels in
-//! `FERROCM_ROCBLAS_KERNELS`; without it, nothing is tested. Where llvm-objdump 22 is installed, each listing is compared with
-//! its.
+//! `FERROCM_ROCBLAS_KERNELS`; without it, nothing is tested. If llvm-objdump 22 is installed, each listing is compared with
+//! its listing.
 
 mod objdump;
 
@@ -30,7 +30,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The bytes of a bundle that is compressed; others as they are.
+/// The content of a compressed bundle; other bytes unchanged.
 fn uncompressed(bytes: Vec<u8>) -> Vec<u8> {
     if bytes.starts_with(code_object::bundle::COMPRESSED_MAGIC) {
         return code_object::bundle::uncompressed(&bytes).expect("a compressed bundle");
@@ -38,7 +38,7 @@ fn uncompressed(bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// The code objects of a file: itself, or the entries of the bundle that it is.
+/// The code objects of a file: the file itself, or the entries if it is a bundle.
 fn code_objects(bytes: &[u8]) -> Vec<&[u8]> {
     if !bytes.starts_with(code_object::bundle::MAGIC) {
         return vec![bytes];

@@ -1,4 +1,4 @@
-//! No header of an accepted file leads out of it: not the end that libraries without a length work out, and no table.
+//! No header of an accepted file leads outside: neither a table, nor the end that libraries compute if they lack the length.
 
 use code_object::bundle::{Extent, extent};
 use code_object::{CodeObject, Error};
@@ -8,7 +8,7 @@ use crate::support::{Synthetic, counted_as_amd_does};
 const PROGRAM: usize = 56;
 const SECTION: usize = 64;
 
-/// A change to the synthetic file, and what the error says of it.
+/// A change to the synthetic file, and what the error says about it.
 struct Case {
     what: &'static str,
     at: fn(&Synthetic) -> usize,
@@ -102,7 +102,7 @@ fn no_header_leads_out_of_the_file() {
 fn strings_end_in_their_table() {
     let mut file = Synthetic::default();
     let mut whole = file.build();
-    // The string table of symbols comes just before the relocations, but for their alignment.
+    // The string table of symbols ends where the relocations begin, except for their alignment.
     let strings = section(&file, DYNSYM + 1, 0);
     let word = |at: usize| u64::from_le_bytes(*whole[at..].first_chunk().unwrap()) as usize;
     let end = word(strings + 24) + word(strings + 32);

@@ -1,4 +1,4 @@
-//! The reader of code objects: what it finds in files, real and made here, and what it makes of wrong ones.
+//! The reader of code objects: what it finds in real and synthetic files, and what it says about wrong ones.
 
 mod bounds;
 mod mutations;

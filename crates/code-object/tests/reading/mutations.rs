@@ -18,10 +18,10 @@ kernel __attribute__((reqd_work_group_size(64, 1, 1))) void copy(global const in
     to[__builtin_amdgcn_workitem_id_x()] = from[__builtin_amdgcn_workitem_id_x()];
 }";
 
-/// Parses, and uses what was parsed in the way a loader does, so that broken promises show up.
+/// Parses, and uses the result as a loader does, so that broken promises show up.
 fn parse(bytes: &[u8]) -> bool {
     let Ok(object) = CodeObject::parse(bytes) else { return false };
-    // A library that is given the address alone stays inside.
+    // A library that gets only the address stays inside.
     assert!(matches!(extent(bytes), Ok(Extent::Bytes(length)) if length <= bytes.len()));
     assert!(support::counted_as_amd_does(bytes).is_some_and(|length| length <= bytes.len()));
     for segment in object.segments() {

@@ -1,4 +1,4 @@
-//! Code objects that clang writes here and now; skipped with a reason where there is no clang.
+//! Code objects that clang writes during the test. Without clang, the tests are skipped with a reason.
 
 use code_object::{ArgKind, CodeObject, HiddenArg, RelocationKind};
 

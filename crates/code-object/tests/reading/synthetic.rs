@@ -1,4 +1,4 @@
-//! Every part of a code object, and every way in which it can be wrong, on a file made here.
+//! Every part of a code object, and every way in which it can be wrong, on a synthetic file.
 
 use code_object::{Access, ArgKind, Binding, CodeObject, Error, HiddenArg, RelocationKind, SymbolKind};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ fn error(bytes: &[u8]) -> Error {
     CodeObject::parse(bytes).expect_err("the file should be refused")
 }
 
-/// Builds the file with one change to it and returns the error.
+/// Builds the file with one change and returns the error.
 fn changed(change: impl FnOnce(&mut Synthetic)) -> Error {
     let mut file = Synthetic::default();
     change(&mut file);
@@ -212,7 +212,7 @@ fn metadata_must_be_complete_and_possible() {
     assert!(matches!(found, Error::DuplicateKernel { kernel } if kernel == "axpy"));
 }
 
-/// As the linker leaves them: a note of each of its inputs.
+/// As the linker writes them: one note for each input.
 #[test]
 fn metadata_of_several_notes_is_read_together() {
     let mut object = Synthetic::default();

@@ -1,4 +1,4 @@
-//! Code objects for tests: a synthetic one that needs no compiler, and real ones from clang where it is there.
+//! Code objects for tests: a synthetic one that needs no compiler, and real ones if clang is installed.
 #![allow(dead_code, reason = "the tests of the virtual GPU and the fuzz targets use a part of it")]
 
 use std::path::Path;
@@ -25,7 +25,7 @@ pub(crate) struct Synthetic {
     pub(crate) metadata: Value,
     /// MessagePack to write in place of `metadata`.
     pub(crate) raw_metadata: Option<Vec<u8>>,
-    /// Metadata of further notes, behind the first.
+    /// Metadata of more notes, after the first.
     pub(crate) further: Vec<Value>,
     /// Machine code, at most 4096 bytes.
     pub(crate) text: Vec<u8>,
@@ -200,7 +200,7 @@ impl Synthetic {
         program(1, 5, text, CODE, text_size, text_size as u64, 256);
         program(1, 6, data, DATA, 16, 256, 64);
         program(4, 4, note, 0, note_size, note_size as u64, 4);
-        // PT_GNU_STACK, which nothing loads.
+        // PT_GNU_STACK, which is never loaded.
         program(0x6474_e551, 6, 0, 0, 0, 0, 16);
 
         out[..20].copy_from_slice(&[
@@ -236,8 +236,8 @@ impl Synthetic {
     }
 }
 
-/// How many bytes AMD's HIP runtime takes a file at an address for: up to the section that begins last, or the table of sections.
-/// Entries have the size that the format gives them, whatever the header says. `None` if it reads behind the end to find out.
+/// The length that AMD's HIP runtime computes for a file at an address: up to the section that begins last, or the table of sections.
+/// It uses the entry size of the format, whatever the header says. `None` if it reads behind the end to find out.
 pub(crate) fn counted_as_amd_does(file: &[u8]) -> Option<usize> {
     let word = |at: usize| Some(u64::from_le_bytes(*file.get(at..)?.first_chunk()?));
     let half = |at: usize| Some(u64::from(u16::from_le_bytes(*file.get(at..)?.first_chunk()?)));
@@ -256,7 +256,7 @@ pub(crate) fn counted_as_amd_does(file: &[u8]) -> Option<usize> {
     usize::try_from(end).ok()
 }
 
-/// Compiles OpenCL C with no headers or libraries; `None` where there is no clang to do it.
+/// Compiles OpenCL C without headers or libraries; `None` if clang is missing.
 pub(crate) fn compile(folder: &Path, source: &str, target: &str, version: u8) -> Option<Vec<u8>> {
     let toolchain = device_compiler::toolchain::find().inspect_err(|error| skip(Lack::Tool, error)).ok()?;
     let (input, output) = (folder.join("source.cl"), folder.join("object.hsaco"));

@@ -1,4 +1,4 @@
-//! Images, exports and interpolation: recognised, measured and printed, but not supported by a compute device.
+//! Images, exports and interpolation. They are decoded and printed, but a compute device does not support them.
 
 use super::{DecodeErrorKind, Decoder, Result, bits, unused};
 use crate::image::Image;
@@ -86,7 +86,7 @@ impl Decoder<'_> {
             let code = bits(second, 9 * index, 9);
             let null = code == if modern { 124 } else { 125 };
             let special = Special::of_code(code).is_some_and(|special| special != Special::LdsDirect);
-            // Halves of vector registers are all that the field can name.
+            // The field can only name halves of vector registers.
             let only_vector = self.generation == Generation::Gfx11 && has_half(name, index);
             if code < 256 && !null && !special && !only_vector {
                 return Err(DecodeErrorKind::BadOperand { code: code as u16 });
@@ -102,7 +102,7 @@ impl Decoder<'_> {
     }
 }
 
-/// Whether a source of VINTERP is of 16 bits.
+/// Whether a source of VINTERP has 16 bits.
 pub(crate) fn has_half(name: &str, index: u32) -> bool {
     name.contains("f16") && (index == 0 || index == 2 && name.contains("_p10_"))
 }

@@ -31,10 +31,10 @@ impl Decoder<'_> {
             return Err(DecodeErrorKind::ReservedBits);
         }
         if matches!(row.op, Op::DsGwsInit | Op::DsGwsSemaBr | Op::DsGwsBarrier) {
-            // Their only operand, a value, stands in the address field.
+            // Their only operand, a value, is in the address field.
             (address, data) = (data, address);
         }
-        // Hardware ignores fields of operands that there are not; LLVM does not take them for an instruction.
+        // Hardware ignores the fields of missing operands. LLVM decodes no instruction if they are not zero.
         let field = |of: &Type, code: u32, acc: bool| match of.exists() {
             true => vgpr_or_agpr(code, acc),
             false => Operand::None,
@@ -121,7 +121,7 @@ impl Decoder<'_> {
             return Err(DecodeErrorKind::ReservedBits);
         }
         let acc = self.generation.is_cdna() && bit(second, 23);
-        // Accumulation registers do not take the results of these atomics.
+        // These atomics cannot return to accumulation registers.
         let vector_only = matches!(row.op, Op::GlobalAtomicAddF32 | Op::GlobalAtomicPkAddF16)
             || mem.scc && row.op.is_atomic() && row.op.signature().dst.elem == Elem::F64;
         if acc && (mem.lds || self.generation == Generation::Gfx940 && mem.glc && vector_only) {
@@ -147,7 +147,7 @@ impl Decoder<'_> {
             Format::Flat if saddr == none => Operand::None,
             Format::Flat => return Err(DecodeErrorKind::ReservedBits),
             Format::Global if self.generation == Generation::Gfx10 && saddr == 127 => return Err(bad_base),
-            // The address of a lane is never in EXEC.
+            // EXEC cannot hold a lane's address.
             Format::Global
                 if saddr == 126
                     && signature.src[0].exists()
@@ -162,7 +162,7 @@ impl Decoder<'_> {
         // Scratch: a vector address only when there is no scalar one; gfx942 and gfx11 say so with a bit.
         let has_address = match (format, self.generation) {
             (Format::Scratch, Generation::Gfx11 | Generation::Gfx940) => sve,
-            // gfx1030 has two codes for no scalar address, of which this one means no address at all.
+            // gfx1030 has two codes for no scalar address. This one means no address at all.
             (Format::Scratch, Generation::Gfx10) => saddr == 0x7d,
             (Format::Scratch, _) => base == Operand::None,
             _ => true,
@@ -235,7 +235,7 @@ impl Decoder<'_> {
         self.buffer(inst, word, second)
     }
 
-    /// What MUBUF and MTBUF share, up to gfx11.
+    /// The fields that MUBUF and MTBUF share, up to gfx11.
     fn buffer(&mut self, mut inst: Inst, word: u32, second: u32) -> Result<Inst> {
         let typed = inst.format == Format::Mtbuf;
         let mem = &mut inst.mem;

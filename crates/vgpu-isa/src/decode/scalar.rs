@@ -136,7 +136,7 @@ impl Decoder<'_> {
         }
         let probe = matches!(row.op, Op::SAtcProbe | Op::SAtcProbeBuffer) || row.op.has(Fact::PREFETCH);
         if probe {
-            // A mask of what to probe, or a length, not a register.
+            // Not a register but a mask of what to probe, or a length.
             inst.src[1] = Operand::Imm(if self.generation == Generation::Gfx12 {
                 bits(word, 6, 5) as i32
             } else {

@@ -7,7 +7,7 @@ use crate::{Dpp, Elem, Fact, Format, Generation, Inst, Modifiers, Op, Operand, S
 const VCC: Operand = Operand::Sgpr(scalar::VCC);
 const EXEC: Operand = Operand::Sgpr(scalar::EXEC);
 
-/// Source codes that say that a further word describes source 0.
+/// Source codes that mean that another word describes source 0.
 const SDWA: u32 = 249;
 const DPP16: u32 = 250;
 const DPP8: u32 = 233;
@@ -17,7 +17,7 @@ const DPP8_FETCH_INACTIVE: u32 = 234;
 fn float_sources(op: Op) -> u8 {
     use Elem::{B16, B32, Bf16, F16, F32, F64};
     let signature = op.signature();
-    // The types of `v_mov_b32`, `v_cndmask_b32` and `v_fma_mix` say nothing of it.
+    // The types of `v_mov_b32`, `v_cndmask_b32` and `v_fma_mix` do not show it.
     let untyped = signature.dst.elem != Elem::I32;
     let is_float = |of: &Type| match of.elem {
         F16 | Bf16 | F32 | F64 => true,
@@ -28,12 +28,12 @@ fn float_sources(op: Op) -> u8 {
     (0..3).filter(|&index| is_float(&signature.src[index])).fold(0, |mask, index| mask | 1 << index)
 }
 
-/// Comparisons that LLVM, from gfx11 on, also gives modifiers of the mask of classes, an integer.
+/// Comparisons for which LLVM, from gfx11 on, also accepts modifiers on the mask of classes, an integer.
 fn is_half_class(op: Op) -> bool {
     matches!(op, Op::VCmpClassF16 | Op::VCmpxClassF16)
 }
 
-/// What SDWA can do with a source: negation and absolute value of floats, sign extension of integers.
+/// SDWA's modifiers of a source: negation and absolute value of floats, sign extension of integers.
 fn is_sdwa_float(op: Op, of: &Type) -> bool {
     matches!(of.elem, Elem::F16 | Elem::Bf16 | Elem::F32) || op == Op::VCndmaskB32
 }
@@ -54,7 +54,7 @@ fn half(generation: Generation, row: &Row, of: Type, code: u32) -> Result<(u32, 
 }
 
 impl Decoder<'_> {
-    /// Source 0 of the short encodings, and what the word after says about it. Source 1 is set before.
+    /// Source 0 of the short encodings, and the modifiers from the word that follows. Source 1 must be set before.
     fn first_source(&mut self, inst: &mut Inst, row: &Row, code: u32) -> Result<()> {
         let of = row.op.signature().src[0];
         let register = match code {
@@ -79,8 +79,8 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// The word after a DPP16 instruction; returns the register of source 0. In the short encodings, which have no place for
-    /// them, it has modifiers.
+    /// The word after a DPP16 instruction; returns the register of source 0. It has the modifiers of the short encodings, which have no
+    /// fields for them.
     fn dpp16(&mut self, inst: &mut Inst, short: Option<&Row>) -> Result<u32> {
         let word = self.word()?;
         inst.dpp = Some(Dpp::Row {
@@ -142,7 +142,7 @@ impl Decoder<'_> {
             unused(word, 24, 6)?;
             unused(word, 31, 1)?;
         }
-        // LLVM gives the packed accumulation these bits without a meaning.
+        // LLVM sets these meaningless bits for the packed accumulation.
         let packed = inst.op == Op::VPkFmacF16;
         inst.mods.neg = u8::from(bit(word, 20)) | u8::from(bit(word, 28)) << 1;
         inst.mods.abs = u8::from(bit(word, 21)) | u8::from(bit(word, 29)) << 1;
@@ -170,7 +170,7 @@ impl Decoder<'_> {
         let row = self.row(Format::Vop1, bits(word, 9, 8))?;
         let mut inst = self.start(Format::Vop1, row.op);
         let signature = row.op.signature();
-        // Hardware ignores the fields of operands that there are not.
+        // Hardware ignores the fields of missing operands.
         if row.op.has(Fact::SCALAR_RESULT) {
             inst.dst = self.lane_result(row.op, bits(word, 17, 8), signature.dst)?;
         } else if signature.dst.exists() {
@@ -185,7 +185,7 @@ impl Decoder<'_> {
                 inst.src[0] = Operand::Agpr(register);
             }
         } else {
-            // `v_nop` and its kind have the word that describes source 0, too.
+            // Instructions without operands, such as `v_nop`, can also have the word that describes source 0.
             match bits(word, 0, 9) {
                 SDWA if self.generation <= Generation::Gfx10 => {
                     self.word()?;
@@ -285,7 +285,7 @@ impl Decoder<'_> {
         }
         long_modifiers(&mut inst.mods, row, self.generation, dpp)?;
         if row.op == Op::VCvtPkBf16F32 {
-            // It has the bits, and nothing to choose.
+            // It has the bits, but they select nothing.
             inst.mods.op_sel = 0;
         }
         let dst = bits(word, 0, 8);
@@ -302,7 +302,7 @@ impl Decoder<'_> {
         if row.op.has(Fact::ACCUMULATES) {
             inst.src[2] = inst.dst;
             if row.true16 {
-                // The accumulator has no half of its own to name: it is the half that is written.
+                // The accumulator is the half that is written, so it has no bit of its own.
                 inst.mods.op_sel = inst.mods.op_sel & !4 | (inst.mods.op_sel & DST_HIGH) >> 1;
             }
         }
@@ -312,8 +312,8 @@ impl Decoder<'_> {
         Ok(inst)
     }
 
-    /// The scalar destination of a vector instruction that is not a lane mask: what one lane holds is not read into M0, and the
-    /// scalar results of gfx12 are not in EXEC.
+    /// The scalar destination of a vector instruction, if it is not a lane mask. A lane's value cannot go to M0, nor gfx12's
+    /// scalar results to EXEC.
     fn lane_result(&mut self, op: Op, code: u32, of: Type) -> Result<Operand> {
         let result = self.scalar_result(code, of)?;
         let bad = match op {
@@ -323,10 +323,10 @@ impl Decoder<'_> {
         if bad { Err(DecodeErrorKind::BadOperand { code: code as u16 }) } else { Ok(result) }
     }
 
-    /// The up to three sources of the long encodings, of which the first may be described by a DPP word (gfx11 and later).
+    /// The sources of the long encodings, at most three. A DPP word may describe the first (gfx11 and later).
     fn three_sources(&mut self, inst: &mut Inst, row: &Row, word: u32) -> Result<()> {
         let signature = row.op.signature_of(self.generation, self.wave64);
-        // The word of DPP comes before a literal.
+        // The DPP word comes before a literal.
         if self.generation >= Generation::Gfx11 && signature.src[0].exists() {
             match bits(word, 0, 9) {
                 DPP16 | DPP8 | DPP8_FETCH_INACTIVE if !row.form.dpp => {
@@ -364,7 +364,7 @@ impl Decoder<'_> {
         self.packed(row, word, second)
     }
 
-    /// A matrix instruction that comes after the load of its scales, whose words these are.
+    /// A matrix instruction that follows the load of its scales. The words are those of the load.
     fn scaled(&mut self, scales: u32, sources: u32) -> Result<Inst> {
         let (word, second) = (self.word()?, self.word()?);
         if bits(word, 23, 9) != bits(scales, 23, 9) || bits(word, 11, 4) != 1 {
@@ -413,13 +413,13 @@ impl Decoder<'_> {
         };
         let mut form = row.form;
         if self.wave64 && row.op.is_sparse_wmma() && row.op != Op::VSwmmacI32_16x16x32Iu4 {
-            // Lanes have half as many indices, so the register has twice as many sets of them.
+            // Each lane has half as many indices, so the register has twice as many sets.
             form.op_sel = form.op_sel.map(|bits| bits << 1 | 1);
         }
         packed_modifiers(&inst.mods, &form)?;
         if row.op == Op::VMfmaLdScaleB32 {
             unused(word, 0, 8)?;
-            // Of a scale there is no sign and no third half.
+            // A scale has no sign and no third half.
             let Modifiers { op_sel, op_sel_hi, .. } = inst.mods;
             inst.mods = Modifiers { op_sel, op_sel_hi: op_sel_hi & 3, ..Modifiers::default() };
         }
@@ -439,7 +439,7 @@ impl Decoder<'_> {
         let first_row = self.row(Format::Vopd, bits(word, 22, 4))?;
         let second_row = self.row(Format::Vopd, 0x20 + bits(word, 17, 5))?;
         let first_dst = bits(second, 24, 8);
-        // The two halves write registers of different parity, so one bit is enough for both.
+        // The two halves write registers of different parity, so one bit is enough.
         let second_dst = bits(second, 17, 7) << 1 | (!first_dst & 1);
         let mut inst = self.start(Format::Vopd, first_row.op);
         inst.dst = vgpr(first_dst);
@@ -465,10 +465,10 @@ impl Decoder<'_> {
     }
 }
 
-/// Where the tables have matrix instructions that come after the load of their scales.
+/// The place in the tables of matrix instructions that follow the load of their scales.
 const AFTER_SCALES: u32 = 0x80;
 
-/// What a source may be where not everything that the field can name is allowed.
+/// What a source may be, if it may not be everything that the field can name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// A vector register.
@@ -479,7 +479,7 @@ enum Kind {
     VectorOrConstant,
     /// A scalar register or a constant.
     Scalar,
-    /// The same, or LDS that is read directly.
+    /// A scalar register, a constant, or LDS that is read directly.
     ScalarOrLds,
     /// A lane mask.
     Mask,
@@ -525,8 +525,8 @@ fn kind(op: Op, index: usize, dpp: bool, generation: Generation) -> Option<Kind>
     })
 }
 
-/// Sources that the field can name, but not the instruction. LLVM prints them with a remark that they are invalid. It says
-/// nothing of values that are no registers, which count as constants to it.
+/// Sources that the field can name but the instruction cannot have. LLVM prints them with a remark that they are invalid. It accepts
+/// special values, which it treats as constants.
 fn check_kinds(inst: &Inst, generation: Generation) -> Result<()> {
     if inst.sdwa.is_some() {
         return Ok(());
@@ -558,7 +558,7 @@ fn absent(mods: u8) -> Result<()> {
     if mods == 0 { Ok(()) } else { Err(DecodeErrorKind::ReservedBits) }
 }
 
-/// Checks the modifiers of VOP3, and leaves those that have an effect.
+/// Checks the modifiers of VOP3, and keeps those that have an effect.
 fn long_modifiers(mods: &mut Modifiers, row: &Row, generation: Generation, dpp: bool) -> Result<()> {
     let form = &row.form;
     let floats = float_sources(row.op);
@@ -568,14 +568,14 @@ fn long_modifiers(mods: &mut Modifiers, row: &Row, generation: Generation, dpp: 
         if !form.optional_halves && (!row.true16 || form.halves_only) {
             return Err(DecodeErrorKind::ReservedBits);
         }
-        // LLVM then takes the instruction for one that names whole registers; on gfx11 that has modifiers if a source is a float.
+        // LLVM then decodes the form that names whole registers. On gfx11 that form has modifiers if a source is a float.
         mods.whole = true;
         mods.op_sel &= used;
         sources = if floats == 0 && !form.optional_halves { 0 } else { sources };
     }
     let effective = match row.op {
         op if generation >= Generation::Gfx11 && is_half_class(op) => sources,
-        // gfx12 takes their bits for those of a half-word of bytes.
+        // gfx12 uses these bits to select bytes of a half.
         Op::VCvtPkF32Fp8 | Op::VCvtPkF32Bf8 if generation == Generation::Gfx12 => 0,
         _ => floats,
     };

@@ -55,7 +55,7 @@ impl Printer<'_, '_> {
         self.image_flags(graphics.words)
     }
 
-    /// Scalar registers by the code of the first.
+    /// Scalar registers, by the code of the first one.
     fn resource(&mut self, code: u32, dwords: u32) -> fmt::Result {
         let null = if self.generation >= Generation::Gfx11 { 124 } else { 125 };
         let slot = if code == null { scalar::NULL } else { code as u8 & 0x7c };
@@ -217,7 +217,7 @@ impl Printer<'_, '_> {
         let name = self.row.name;
         let true16 = self.generation == Generation::Gfx11;
         let select = word >> 11 & 15;
-        // Bit `i`: source `i` is of 16 bits; bit 3: the destination is.
+        // Bit `i`: source `i` has 16 bits. Bit 3: the destination has 16 bits.
         let halves = match () {
             () if !true16 || !name.contains("f16") => 0,
             () if name.contains("_p10_") => 0b0101,

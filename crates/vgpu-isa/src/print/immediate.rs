@@ -42,7 +42,7 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// Decimal where an inline constant could be the number, else hexadecimal.
+    /// Decimal if the number could be an inline constant, else hexadecimal.
     pub(super) fn small_or_hex(&mut self, value: u16) -> fmt::Result {
         if value <= 64 { write!(self.f, "{value}") } else { write!(self.f, "{value:#x}") }
     }

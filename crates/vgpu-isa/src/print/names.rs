@@ -19,7 +19,7 @@ pub(super) fn hardware_register(generation: Generation, id: u16) -> Option<&'sta
     }
 }
 
-/// A message that `s_sendmsg` sends. Up to gfx10 the number is of 4 bits, else of 8.
+/// A message that `s_sendmsg` sends. Its number has 4 bits up to gfx10, 8 later.
 pub(super) fn message(generation: Generation, id: u16) -> Option<&'static str> {
     match generation {
         Generation::Gfx9 | Generation::Gfx940 => name(MESSAGE_GFX9, id),

@@ -7,7 +7,7 @@ use crate::tables::Table;
 use crate::{Dpp, Elem, Fact, Format, Generation, Op, Operand, Sdwa, Type};
 
 impl Printer<'_, '_> {
-    /// The mnemonic, with the suffix of the encoding that it is in.
+    /// The mnemonic with the suffix of its encoding.
     fn vector_name(&mut self) -> fmt::Result {
         let (inst, name) = (self.inst, self.row.name);
         let long = matches!(inst.format, Format::Vop3 | Format::Vop3Sd | Format::Vop3p);
@@ -15,7 +15,7 @@ impl Printer<'_, '_> {
             (_, Some(_)) => "_sdwa",
             (Some(_), _) if inst.format == Format::Vopc => "",
             (Some(_), _) => "_dpp",
-            // What has no operands is spelled the same in both.
+            // Instructions without operands have the same spelling in both.
             _ if !inst.op.signature().has_operands() || !Table::of(self.isa).is_short_and_long(inst.op) => {
                 return self.f.write_str(name);
             }
@@ -109,7 +109,7 @@ impl Printer<'_, '_> {
         let (sources, bits) = match op {
             // The accumulator counts as a source, but its half is not encoded.
             _ if op.has(Fact::ACCUMULATES) => (3, bits & !4),
-            // Packed sources have no half to choose.
+            // Packed sources use both halves.
             Op::VDot2F16F16 | Op::VDot2Bf16Bf16 => (3, bits & !3),
             Op::VCvtSrFp8F32
             | Op::VCvtSrBf8F32
@@ -135,7 +135,7 @@ impl Printer<'_, '_> {
         let inst = self.inst;
         let operand = inst.src[index];
         let mut of = inst.op.signature().src[index];
-        // LLVM takes these operands for 32-bit ones.
+        // LLVM treats these operands as 32-bit ones.
         let integer = match inst.op {
             Op::VAlignbitB32 | Op::VAlignbyteB32 => self.generation <= Generation::Gfx10,
             Op::VCmpClassF16 | Op::VCmpxClassF16 => self.generation.is_cdna() || inst.format == Format::Vop3,
@@ -148,7 +148,7 @@ impl Printer<'_, '_> {
         {
             of = B32;
         }
-        // It takes these for halves.
+        // It treats these as halves.
         let half = match inst.op {
             Op::VCmpClassF16 | Op::VCmpxClassF16 => {
                 self.generation >= Generation::Gfx11 && inst.format == Format::Vop3
@@ -291,8 +291,8 @@ impl Printer<'_, '_> {
             count = index + 1;
             self.separate()?;
             let mut of = signature.src[index];
-            // LLVM takes constants in place of an accumulator of eight registers for 64-bit floats, of four for 32-bit ones.
-            // On gfx12 it takes those of halves for one half.
+            // LLVM treats constants in place of an accumulator of eight registers as 64-bit floats, of four as 32-bit ones.
+            // On gfx12 it treats constants of halves as one half.
             if index == 2 && inst.op.has(Fact::WMMA) && !matches!(inst.src[2], Operand::Vgpr(_)) {
                 match self.generation {
                     Generation::Gfx11 => of = if self.wave == 32 { F64 } else { B32 },
@@ -319,7 +319,7 @@ impl Printer<'_, '_> {
         }
         let mods = inst.mods;
         let all = (1u8 << count) - 1;
-        // Sources of either 16 or 32 bits are of 32 by default; sources of bytes and nibbles have no halves.
+        // Sources that can have 16 or 32 bits have 32 by default. Sources of bytes and nibbles have no halves.
         let wide_matrix = inst.op.has(Fact::WMMA) && signature.dst.elem.bits() == 32;
         let bytes = inst.op.has(Fact::BYTES);
         let default_high = match (mix, bytes || wide_matrix) {
@@ -347,7 +347,7 @@ impl Printer<'_, '_> {
         self.dpp()
     }
 
-    /// A source of `v_fma_mix`, which takes `neg_hi` as absolute value.
+    /// A source of `v_fma_mix`, which uses `neg_hi` as absolute value.
     fn mix_source(&mut self, index: usize) -> fmt::Result {
         let (neg, abs) = (self.inst.mods.neg >> index & 1 != 0, self.inst.mods.neg_hi >> index & 1 != 0);
         let of = match self.inst.src[index] {
@@ -383,14 +383,14 @@ impl Printer<'_, '_> {
             self.f.write_str(" :: ")?;
             self.operands = 0;
             let name = Table::of(self.isa).find_second(op).map_or(op.name(), |row| row.name);
-            // After a `v_dual_fmamk_f32`, LLVM takes the operands of another one for registers.
+            // After a `v_dual_fmamk_f32`, LLVM reads the operands of a second one as registers.
             let unmarked = inst.op == Op::VFmamkF32 && matches!(op, Op::VFmamkF32 | Op::VFmaakF32);
             self.vopd_half(name, op, dst, &sources, unmarked)?;
         }
         Ok(())
     }
 
-    /// One of the two instructions; `unmarked` if its literals look like inline constants where they could be some.
+    /// One of the two instructions; `unmarked` if literals that could be inline constants are printed like them.
     fn vopd_half(
         &mut self,
         name: &str,

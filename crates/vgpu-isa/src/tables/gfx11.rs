@@ -4,7 +4,7 @@ use super::{Set, row, true16, vector};
 use crate::{Format, Op};
 
 // NEW-OP: a row in each format that has it.
-/// Everything, graphics last.
+/// All instructions, graphics last.
 #[rustfmt::skip]
 pub(super) static GFX1100: &[Set] = &[
     Set { format: Format::Sop1, rows: &[
@@ -1531,7 +1531,7 @@ pub(super) static GFX1100: &[Set] = &[
     ] },
 ];
 
-/// What gfx1151 (RDNA 3.5) has besides.
+/// Instructions that gfx1151 (RDNA 3.5) has besides.
 #[rustfmt::skip]
 pub(super) static GFX1151: &[Set] = &[
     Set { format: Format::Sop1, rows: &[

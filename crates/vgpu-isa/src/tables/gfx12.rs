@@ -4,7 +4,7 @@ use super::{Set, row, true16, vector};
 use crate::{Format, Op};
 
 // NEW-OP: a row in each format that has it.
-/// Everything, graphics last.
+/// All instructions, graphics last.
 #[rustfmt::skip]
 pub(super) static GFX1201: &[Set] = &[
     Set { format: Format::Sop1, rows: &[

@@ -4,7 +4,7 @@ use super::{Set, row, to_lds, vector};
 use crate::{Format, Op};
 
 // NEW-OP: a row in each format that has it.
-/// What all of them share.
+/// Instructions that all of them share.
 #[rustfmt::skip]
 pub(super) static COMMON: &[Set] = &[
     Set { format: Format::Sop1, rows: &[
@@ -1448,7 +1448,7 @@ pub(super) static COMMON: &[Set] = &[
     ] },
 ];
 
-/// What only gfx90a has, or encodes in its own way.
+/// Instructions that only gfx90a has, or encodes differently.
 #[rustfmt::skip]
 pub(super) static GFX90A: &[Set] = &[
     Set { format: Format::Vop2, rows: &[
@@ -1525,7 +1525,7 @@ pub(super) static GFX90A: &[Set] = &[
     ] },
 ];
 
-/// What gfx942 and gfx950 have, or encode in their own way.
+/// Instructions that only gfx942 and gfx950 have, or encode differently.
 #[rustfmt::skip]
 pub(super) static GFX940: &[Set] = &[
     Set { format: Format::Vop1, rows: &[
@@ -1628,7 +1628,7 @@ pub(super) static GFX940: &[Set] = &[
     ] },
 ];
 
-/// What only gfx942 has.
+/// Instructions that only gfx942 has.
 #[rustfmt::skip]
 pub(super) static GFX942: &[Set] = &[
     Set { format: Format::Vop3p, rows: &[
@@ -1637,10 +1637,10 @@ pub(super) static GFX942: &[Set] = &[
     ] },
 ];
 
-/// What only gfx950 has.
+/// Instructions that only gfx950 has.
 #[rustfmt::skip]
 pub(super) static GFX950: &[Set] = &[
-    // 8-bit floats are those of the Open Compute Project.
+    // 8-bit floats have the formats of the Open Compute Project.
     Set { format: Format::Vop1, rows: &[
         vector(0x054, Op::VCvtF32Fp8Gfx950, "o+s").named("v_cvt_f32_fp8"),
         vector(0x055, Op::VCvtF32Bf8Gfx950, "o+s").named("v_cvt_f32_bf8"),
@@ -1675,7 +1675,7 @@ pub(super) static GFX950: &[Set] = &[
         vector(0x07e, Op::VSmfmacF32_32x32x32Fp8Bf8Gfx950, "3c").named("v_smfmac_f32_32x32x32_fp8_bf8"),
         vector(0x07f, Op::VSmfmacF32_32x32x32Fp8Fp8Gfx950, "3c").named("v_smfmac_f32_32x32x32_fp8_fp8"),
     ] },
-    // What gfx942 does not have.
+    // Instructions that gfx942 lacks.
     Set { format: Format::Vop1, rows: &[
         vector(0x058, Op::VPrngB32, "+s"),
         vector(0x059, Op::VPermlane16SwapB32, ""),

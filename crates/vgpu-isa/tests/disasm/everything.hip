@@ -1,4 +1,4 @@
-// A bit of everything that the compiler makes instructions of. Only compiled and disassembled, never run.
+// Some of everything that the compiler emits. It is only compiled and disassembled, never run.
 #include <hip/hip_bf16.h>
 #include <hip/hip_fp16.h>
 #include <hip/hip_runtime.h>

@@ -12,7 +12,7 @@ use crate::objdump::{check, llvm_objdump};
 const WITH_WAVES_OF_64: [&str; 3] = ["gfx1030", "gfx1100", "gfx1201"];
 /// The sources of the virtual GPU's own tests.
 const TESTS_OF_VGPU: &str = "crates/vgpu/tests/device";
-/// What it provides has lanes for a wave of 32 where targets have both.
+/// On targets with both wave sizes, it provides matrices for waves of 32 only.
 const MATRIX_HEADER: &str = "matrix.cuh";
 
 /// The sources of the folder `of` below the workspace's.
@@ -56,7 +56,7 @@ fn compare(what: &str, builder: Builder) {
     eprintln!("{what}: {} objects, {instructions} instructions", build.objects().count());
 }
 
-/// For the targets that builds are for, so that what has been compiled is taken from the cache.
+/// For the default targets of builds, so that the cache has what was compiled before.
 #[test]
 fn the_kernels_of_this_workspace() {
     compare("kernels", sources("kernels"));
@@ -84,7 +84,7 @@ fn kernels_of_tests() {
     }
 }
 
-/// All but those that multiply matrices: their WMMA is that of waves of 32, and clang refuses it for others.
+/// All except those that multiply matrices. Their WMMA is for waves of 32, and clang refuses it for others.
 #[test]
 #[ignore = "compiles for minutes: cargo xtask test related"]
 fn kernels_with_waves_of_64() {

@@ -14,7 +14,7 @@ use crate::text::{ILLEGAL, cases};
 /// Where an ELF header has its flags, which differ by processor.
 const FLAGS: std::ops::Range<usize> = 48..52;
 
-/// Assembles for a processor: what clang says, and the code object, if it says nothing.
+/// Assembles for a processor; returns clang's output, and the object file if clang succeeds.
 fn assemble(source: &Path, processor: &str, folder: &Path) -> (Output, Option<Vec<u8>>) {
     let place = folder.join(format!("{processor}.o"));
     let mut clang = toolchain::find().expect("found before").command();
@@ -31,8 +31,8 @@ fn assemble(source: &Path, processor: &str, folder: &Path) -> (Output, Option<Ve
     (told, object)
 }
 
-/// Clang assembles the lines of an instruction set to the same bytes for all its processors. Lines that it does not take for the one that
-/// the set is named after, as it writes them otherwise than its disassembler, are left out.
+/// Clang assembles the lines of an instruction set to the same bytes for all its processors. The assembler does not accept every line of
+/// the disassembler; lines that it refuses for the processor that the set is named after are left out.
 #[test]
 fn llvm_assembles_the_same_code_for_siblings() {
     if let Err(why) = toolchain::find() {

@@ -14,7 +14,7 @@ use vgpu_isa::{DecodeErrorKind, Fact, Generation, Inst, Isa, Op, Register, Span,
 
 use crate::objdump::{llvm_objdump, llvm_tool};
 
-/// Stands for the text of what is no instruction.
+/// The text of bytes that are not an instruction.
 pub(crate) const ILLEGAL: &str = "illegal";
 
 pub(crate) struct Case {
@@ -27,15 +27,15 @@ pub(crate) struct Case {
 /// The cases of a processor.
 struct Corpus {
     isa: Isa,
-    /// The processor that LLVM is asked for.
+    /// The processor that LLVM disassembles for.
     processor: &'static str,
-    /// Their files. Where bytes are in several, the last one counts.
+    /// Their files. If bytes are in several, the last one counts.
     files: Vec<&'static str>,
-    /// What LLVM has to be told to print these texts.
+    /// The attributes with which LLVM prints these texts.
     attributes: &'static str,
 }
 
-/// The instructions of every set, and those of gfx1201 that LLVM knows only if it is told to.
+/// The instructions of every set, and those of gfx1201 that LLVM knows only with an attribute.
 fn corpora() -> Vec<Corpus> {
     let usual =
         Isa::ALL.iter().map(|&isa| Corpus { isa, processor: isa.name(), files: files(isa), attributes: "" });
@@ -48,7 +48,7 @@ fn corpora() -> Vec<Corpus> {
     usual.chain([halves]).collect()
 }
 
-/// The file of an instruction set holds what it has in another way than the first one of its generation.
+/// The file of an instruction set holds only the differences from the first one of its generation.
 fn files(isa: Isa) -> Vec<&'static str> {
     let mut files = vec![isa.generation().isa().name(), isa.name()];
     files.dedup();
@@ -117,7 +117,7 @@ fn truncated_instructions_are_errors() {
     for &isa in Isa::ALL {
         for case in cases(isa).into_iter().filter(|case| case.text != ILLEGAL) {
             let whole = decode(isa, &case.bytes).expect("a valid instruction");
-            // The load of the scales of a matrix instruction may be one of its own.
+            // The load of the scales of a matrix instruction may also be an instruction of its own.
             let least = if whole.op.has(Fact::FORMATS) { 8 } else { case.bytes.len() };
             for length in 0..least {
                 let error = decode(isa, &case.bytes[..length]).expect_err(&case.text);
@@ -235,7 +235,7 @@ fn illegal_instructions_whose_second_word_is_one() {
 
 #[test]
 fn hardware_ignores_the_fields_of_operands_that_there_are_not() {
-    // LLVM takes none of these for an instruction.
+    // LLVM decodes none of these.
     let cases: &[(Isa, &[u8], &str)] = &[
         (Isa::Gfx90a, &[0, 0, 0x1a, 0xd8, 1, 2, 0, 5], "ds_write_b32 v1, v2"),
         (Isa::Gfx1100, &[0, 0, 0x34, 0xd8, 1, 2, 3, 5], "ds_store_b32 v1, v2"),
@@ -301,9 +301,9 @@ fn errors_name_the_target_and_the_bytes() {
     assert_eq!(error.to_string(), "unknown instruction Sop1 0xff of gfx90a: 00 ff fe be");
 }
 
-/// What llvm-mc makes of each case; `None` where it takes the bytes for no instruction.
+/// What llvm-mc prints for each case; `None` if it decodes no instruction.
 fn disassemble(llvm_mc: &Path, corpus: &Corpus, cases: &[Case]) -> Vec<Option<String>> {
-    // Between instructions stands one that occurs nowhere else, so that each text finds its case.
+    // An instruction that occurs nowhere else separates the cases, so that each text finds its case.
     const SEPARATOR: &str = "s_nop 0x55";
     let mut input = String::new();
     for case in cases {
@@ -331,7 +331,7 @@ fn disassemble(llvm_mc: &Path, corpus: &Corpus, cases: &[Case]) -> Vec<Option<St
         match text.as_str() {
             text if text.starts_with(".amdgcn_target") => {}
             SEPARATOR => texts.push(current.take()),
-            // LLVM says itself that these are no instructions.
+            // LLVM itself says that these are not instructions.
             text if text.contains("/*Invalid") => current = None,
             _ => current = Some(text),
         }
@@ -449,7 +449,7 @@ fn llvm_assembles_the_instructions_of_the_execution_tests() {
                     let (name, size) = target.split_once('/').unwrap_or((target, ""));
                     (name == isa.name()).then_some(size == "64" || isa.is_gfx9())
                 });
-                // LLVM knows the halves of gfx12's registers only if it is told to.
+                // LLVM knows the halves of gfx12's registers only with an attribute.
                 let names_halves = || text.contains(".h") || text.contains(".l");
                 let told = isa.generation() == Generation::Gfx12 && names_halves();
                 if here.into_iter().any(|wide| wide == wave64) && told == halves {
@@ -480,7 +480,7 @@ fn llvm_assembles_the_instructions_of_the_execution_tests() {
     assert!(failures.is_empty(), "\n{failures}");
 }
 
-/// Device code with a bit of everything the compiler emits.
+/// Device code with some of everything that the compiler emits.
 const SOURCE: &str = include_str!("everything.hip");
 
 /// Instructions of a code object as llvm-objdump prints them: bytes and text.

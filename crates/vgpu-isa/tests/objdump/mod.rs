@@ -28,7 +28,7 @@ pub(crate) fn llvm_tool(name: &str) -> Option<PathBuf> {
 /// the object for it.
 ///
 /// # Errors
-/// It is no code object, or the first line that differs.
+/// It is not a code object, or a line differs; names the first such line.
 pub(crate) fn check(bytes: &[u8], tool: Option<&Path>, place: &Path) -> Result<Listed, String> {
     let object = CodeObject::parse(bytes).map_err(|e| e.to_string())?;
     let mut text = String::new();
@@ -70,7 +70,7 @@ fn difference(tool: &Path, file: &Path, wave64: bool, ours: &str) -> Option<Stri
     found
 }
 
-/// A line without what LLVM remarks on registers that should be aligned, which it lists as the aligned ones.
+/// A line without LLVM's remark on misaligned registers, which it lists as the aligned ones.
 fn without_warning(line: &str) -> &str {
     line.split_once(" ; Warning: ").map_or(line, |(listed, _)| listed).trim_end()
 }
