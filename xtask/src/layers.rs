@@ -2,7 +2,7 @@
 
 /// The lowest first. Those of one row know each other.
 const LAYERS: &[&[&str]] = &[
-    &["conflicts", "tools"],
+    &["comments", "conflicts", "tools"],
     &["build_kernels", "cudarc", "hipify", "registry", "test_devices"],
     &["demo", "dropin", "tune"],
     &["hip_python", "hipcc", "package", "rocm"],

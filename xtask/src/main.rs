@@ -6,6 +6,7 @@ mod bindgen;
 mod book;
 mod build_kernels;
 mod ci;
+mod comments;
 mod conflicts;
 mod cudarc;
 mod demo;
@@ -56,6 +57,10 @@ enum Task {
     Setup(setup::Options),
     /// Shows every tool and library: where it is, its version, what to do about what is missing
     Doctor,
+    /// Wraps comments in Rust sources at the width of the code
+    ///
+    /// rustfmt does this on nightly toolchains only. `cargo xtask test` fails if a comment is too wide.
+    Comments(comments::Options),
     /// Compiles the sources in kernels/ and prints what was built
     BuildKernels(BuildKernelsArguments),
     /// Sets up, builds the kernels and runs the demo program on a device
@@ -231,6 +236,7 @@ fn run_task(task: Task) -> anyhow::Result<ExitCode> {
     let done = match task {
         Task::Setup(options) => Ok(setup::install(&PROGRAM, options)?),
         Task::Doctor => doctor::doctor(),
+        Task::Comments(options) => comments::run(&options),
         Task::BuildKernels(arguments) => return build_kernels::run(&arguments.into()),
         Task::Demo(options) => demo::demo(&options),
         Task::Test(arguments) => test::test(&arguments),

@@ -12,7 +12,7 @@ use super::{candle, cmake, devices, template};
 use crate::bindgen::Inputs;
 use crate::test_devices::{WAVE_SIZE_DEVICES, targets_of};
 use crate::tools::{self, PROGRAM, TARGETS};
-use crate::{build_kernels, conflicts, dependencies, dropin};
+use crate::{build_kernels, comments, conflicts, dependencies, dropin};
 
 /// What Clippy is told.
 const LINTS: [&str; 2] = ["-D", "warnings"];
@@ -50,6 +50,7 @@ pub(super) fn steps(shared: &Shared, gpu: bool) -> Vec<Step<'_>> {
             })
         }),
         Step::new("conflict markers", conflict_markers),
+        Step::new("width of comments", || comments::check().map(|()| Outcome::Passed)),
         Step::new("format", || cargo(["fmt", "--all", "--check"])),
         Step::new("lints", || {
             let mut command = tools::cargo();
