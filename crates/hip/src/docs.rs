@@ -22,7 +22,7 @@
 #[doc = include_str!("../docs/guide.md")]
 pub mod guide {}
 
-/// [page-checks]: crate::docs::faults#checks-that-are-off-unless-asked-for
+/// [page-checks]: crate::docs::faults#optional-checks
 /// [page-counters]: https://github.com/ferrocm/ferrocm/blob/main/docs/use/profiling.md#counters
 /// [page-hip-on-hsa]: https://github.com/ferrocm/ferrocm/blob/main/docs/internals/hip-on-hsa.md
 /// [page-names]: https://github.com/ferrocm/ferrocm/blob/main/docs/use/hip-programs.md#programs-that-use-hip
