@@ -42,7 +42,7 @@ fn a_function_that_the_program_has_not_named_is_not_called() {
         assert_eq!(launch(call, [1; 3], [1; 3], 0, stream.0, arguments![address, pointer]), OK);
         assert_eq!(stream.wait(), E::hipErrorLaunchFailure, "{address:#x}");
         let report = stream.report();
-        assert!(report.contains(&format!("{address:#x}")) && report.contains("has not named"), "{report}");
+        assert!(report.contains(&format!("{address:#x}")) && report.contains("has not registered"), "{report}");
     }
     assert_eq!(CALLS.load(Ordering::SeqCst), 0);
     // What else the buffer is for works.
