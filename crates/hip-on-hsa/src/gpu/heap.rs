@@ -111,7 +111,10 @@ impl Heap {
         inner.held -= found.map_or(0, |(_, size)| size);
         drop(inner);
         let Some((memory, size)) = found else {
-            tracing::error!(address = format!("{address:#x}"), "device code freed memory that it had not allocated");
+            tracing::error!(
+                address = format!("{address:#x}"),
+                "device code freed memory that it had not allocated"
+            );
             return;
         };
         gpu.allocated.subtract(size);

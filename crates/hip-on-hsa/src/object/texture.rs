@@ -1,6 +1,6 @@
-//! Texture objects over linear memory, which kernels read with `tex1Dfetch`: HSA's images of the geometry 1DB.
+//! Texture objects over linear memory, which kernels read with `tex1Dfetch`: HSA images with the geometry 1DB.
 //!
-//! Arrays are not there, nor rows with a pitch: textures over them are `hipErrorNotSupported`.
+//! Textures over arrays or pitched rows are not supported (`hipErrorNotSupported`).
 
 use std::collections::HashMap;
 use std::ffi::c_void;

@@ -154,8 +154,7 @@ impl Packets {
             served.more = true;
             let index = self.index(next);
             if std::mem::replace(&mut seen[index], true) {
-                served.trouble =
-                    Some("device code made an endless list of calls to the host".to_owned());
+                served.trouble = Some("device code made an endless list of calls to the host".to_owned());
                 break;
             }
             waiting.push(index);
