@@ -13,9 +13,8 @@
 //!
 //! An empty grid does not count, because no work is missing.
 //!
-//! The stream continues: unlike with a fault, no earlier or later work is lost. Calls that return their code
-//! to the program (`hipModuleLaunchKernel`, `hipLaunchCooperativeKernel`, `hipLaunchKernel` itself) count as
-//! reported.
+//! The stream continues: unlike with a fault, no earlier or later work is lost. Calls that return their code to the
+//! program (`hipModuleLaunchKernel`, `hipLaunchCooperativeKernel`, `hipLaunchKernel` itself) count as reported.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,8 +41,7 @@ thread_local! {
 enum Last {
     /// It returned the failure of a launch, whose text is kept.
     Told,
-    /// The first of the two calls of a host stub. The stub discards the result of the second one,
-    /// `hipLaunchKernel`.
+    /// The first of the two calls of a host stub. The stub discards the result of the second one, `hipLaunchKernel`.
     InStub,
     Other,
 }
@@ -178,8 +176,7 @@ pub(crate) fn is_in_stub() -> bool {
     LAST.get() == Last::InStub
 }
 
-/// The text of the launch failure that the thread's last call returned; none if that call returned something
-/// else.
+/// The text of the launch failure that the thread's last call returned; none if that call returned something else.
 pub(crate) fn told() -> Option<String> {
     if LAST.get() != Last::Told {
         return None;

@@ -188,8 +188,7 @@ pub(crate) unsafe extern "C" fn hipMemPoolSetAttribute(
     })
 }
 
-/// `hipMemPoolTrimTo`: returns memory whose free has completed, until the pool holds no more than this many
-/// bytes.
+/// `hipMemPoolTrimTo`: returns memory whose free has completed, until the pool holds no more than this many bytes.
 pub(crate) unsafe extern "C" fn hipMemPoolTrimTo(pool: hipMemPool_t, keep: usize) -> hipError_t {
     entry(|| {
         let runtime = active()?;

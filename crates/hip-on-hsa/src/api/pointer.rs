@@ -112,8 +112,7 @@ fn size_of_attribute(which: hipPointer_attribute) -> usize {
     }
 }
 
-/// Whether there is room for the value of an attribute. No value is larger than a word; any alignment is
-/// allowed.
+/// Whether there is room for the value of an attribute. No value is larger than a word; any alignment is allowed.
 fn has_room(data: *mut c_void, which: hipPointer_attribute) -> bool {
     caller::is_accessible(data as usize, size_of_attribute(which), Access::Write)
 }
@@ -262,8 +261,7 @@ pub(crate) unsafe extern "C" fn hipMemGetHandleForAddressRange(
         if !caller::is_accessible(out as usize, size_of::<i32>(), Access::Write) {
             return Err(INVALID_VALUE);
         }
-        // The buffer consists of whole pages; the caller could not learn the offset of a range that begins
-        // elsewhere.
+        // The buffer consists of whole pages; the caller could not learn the offset of a range that begins elsewhere.
         let (descriptor, start) = runtime.hsa.export_range(pointer, size)?;
         if start != 0 {
             // SAFETY: the descriptor was just made and nobody else knows it.

@@ -54,8 +54,7 @@ pub(crate) fn unregister_fat_binary(handle: *mut *mut c_void) {
         module.unload(runtime);
     }
     for managed in binary.managed.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-        // SAFETY: the memory was allocated for the variable, which is unloaded together with the code that
-        // uses it.
+        // SAFETY: the memory was allocated for the variable, which is unloaded together with the code that uses it.
         let freed = unsafe { hipFree(managed.address as *mut c_void) };
         if freed != hipError_t::hipSuccess {
             tracing::warn!(?freed, name = managed.name, "a managed variable was not freed");
@@ -245,8 +244,7 @@ pub(crate) unsafe extern "C" fn hipGetSymbolSize(out: *mut usize, symbol: *const
     })
 }
 
-/// Refuses impossible directions of a copy to or from a variable; also `hipMemcpyDefault`, as AMD's runtime
-/// does.
+/// Refuses impossible directions of a copy to or from a variable; also `hipMemcpyDefault`, as AMD's runtime does.
 fn check_direction(kind: hipMemcpyKind, other: hipMemcpyKind) -> Result {
     match kind == other || kind == hipMemcpyKind::hipMemcpyDeviceToDevice {
         true => Ok(()),

@@ -52,8 +52,7 @@ pub(crate) unsafe extern "C" fn hipDestroySurfaceObject(surface: hipSurfaceObjec
 }
 
 /// `hipCreateTextureObject`: for linear memory only, which is read by the index of its elements. Filter and
-/// addressing modes are
-/// ignored, as HIP says for such textures.
+/// addressing modes are ignored, as HIP says for such textures.
 pub(crate) unsafe extern "C" fn hipCreateTextureObject(
     out: *mut hipTextureObject_t,
     resource: *const hipResourceDesc,
@@ -171,8 +170,7 @@ pub(crate) unsafe extern "C" fn hipCreateChannelDesc(
     hipChannelFormatDesc { x, y, z, w, f }
 }
 
-/// `hipDeviceGetTexture1DLinearMaxWidth`: the maximum number of elements of a format in a texture over linear
-/// memory.
+/// `hipDeviceGetTexture1DLinearMaxWidth`: the maximum number of elements of a format in a texture over linear memory.
 pub(crate) unsafe extern "C" fn hipDeviceGetTexture1DLinearMaxWidth(
     out: *mut usize,
     format: *const hipChannelFormatDesc,

@@ -198,8 +198,7 @@ pub(crate) unsafe extern "C" fn hipMemUnmap(pointer: *mut c_void, size: usize) -
     })
 }
 
-/// `hipMemSetAccess`: sets the access of devices to one or several whole mappings. Waits until the devices
-/// are idle.
+/// `hipMemSetAccess`: sets the access of devices to one or several whole mappings. Waits until the devices are idle.
 pub(crate) unsafe extern "C" fn hipMemSetAccess(
     pointer: *mut c_void,
     size: usize,
@@ -378,8 +377,7 @@ pub(crate) unsafe extern "C" fn hipMemExportToShareableHandle(
     })
 }
 
-/// `hipMemImportFromShareableHandle`: the pointer is the file descriptor's number. The caller still has to
-/// close it.
+/// `hipMemImportFromShareableHandle`: the pointer is the file descriptor's number. The caller still has to close it.
 pub(crate) unsafe extern "C" fn hipMemImportFromShareableHandle(
     out: *mut hipMemGenericAllocationHandle_t,
     descriptor: *mut c_void,

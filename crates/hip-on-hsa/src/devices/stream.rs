@@ -350,8 +350,7 @@ impl Stream {
         Ok(())
     }
 
-    /// What kernels have counted since the last call, as a JSON array; see the extension
-    /// `stream_take_counters`.
+    /// What kernels have counted since the last call, as a JSON array; see the extension `stream_take_counters`.
     ///
     /// # Safety
     /// The buffer is null or has as many bytes.

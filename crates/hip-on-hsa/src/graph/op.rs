@@ -1,8 +1,7 @@
 //! Operations of streams, as values that own all they need.
 //!
-//! Calls that act at once and nodes of graphs use the same types: a call makes one and enqueues it, or hands
-//! it to the
-//! stream's capture; a graph keeps it and enqueues it with each launch.
+//! Calls that act at once and nodes of graphs use the same types: a call makes one and enqueues it, or hands it to
+//! the stream's capture; a graph keeps it and enqueues it with each launch.
 
 use std::sync::Arc;
 
@@ -58,8 +57,7 @@ impl KernelOp {
     ///
     /// # Safety
     /// The function's layout accepts the arguments, and they are as
-    /// [`Layout::write`](crate::queue::arguments::Layout::write) needs
-    /// them.
+    /// [`Layout::write`](crate::queue::arguments::Layout::write) needs them.
     pub(crate) unsafe fn new(launch: Launch, handle: usize, arguments: Explicit) -> Self {
         // SAFETY: as this function's contract.
         let arguments = unsafe { launch.function.layout.own(arguments) };
@@ -125,8 +123,7 @@ impl Op {
     /// Enqueues the operation behind everything submitted to the stream. No part of it runs before its turn.
     pub(crate) fn enqueue(&self, runtime: &'static Runtime, stream: &Arc<Stream>) -> Result {
         match self {
-            // A graph launch itself enqueues the operations of children, and gives and takes the graph's
-            // memory.
+            // A graph launch itself enqueues the operations of children, and gives and takes the graph's memory.
             Self::Empty | Self::Child(_) | Self::Allocate(_) | Self::Free(_) => Ok(()),
             Self::Kernel(kernel) => kernel.enqueue(runtime, stream),
             Self::Copy(copy) => copy.enqueue(runtime, stream),

@@ -1,12 +1,9 @@
 //! Copies between any two places, plain or in rows, in stream order.
 //!
-//! Copies between places that a device can reach go through HSA's copy engines, ordered by signals. Pageable
-//! memory goes
-//! through staging buffers: when an asynchronous copy *from* pageable memory returns, the memory has been
-//! read; a copy
-//! *to* pageable memory returns when the memory is written. So no copy uses the program's pageable memory
-//! after its call. If the host can access the device's memory directly and fast, it does synchronous copies
-//! itself.
+//! Copies between places that a device can reach go through HSA's copy engines, ordered by signals. Pageable memory
+//! goes through staging buffers: when an asynchronous copy *from* pageable memory returns, the memory has been read;
+//! a copy *to* pageable memory returns when the memory is written. So no copy uses the program's pageable memory
+//! after its call. If the host can access the device's memory directly and fast, it does synchronous copies itself.
 
 use std::collections::VecDeque;
 use std::ffi::c_void;
@@ -59,8 +56,7 @@ enum Place {
 }
 
 impl Place {
-    /// Identifies one end of a copy, and checks that a known allocation contains all of it and allows the
-    /// access.
+    /// Identifies one end of a copy, and checks that a known allocation contains all of it and allows the access.
     fn of(runtime: &Runtime, rows: Rows, what: Use) -> Result<(Self, usize)> {
         let (address, extent) = (rows.start, rows.extent().ok_or(INVALID_VALUE)?);
         if address.checked_add(extent).is_none() {
@@ -127,8 +123,7 @@ impl Transfer {
         Self { rect: Rect::row(dst as usize, src as usize, size), kind }
     }
 
-    /// Checks the copy against the current memory at its addresses. `device` is the stream's, once there is
-    /// one.
+    /// Checks the copy against the current memory at its addresses. `device` is the stream's, once there is one.
     pub(crate) fn check(self, runtime: &Runtime, device: Option<&'static Device>) -> Result {
         self.sort_out(runtime, device).map(drop)
     }
@@ -212,9 +207,8 @@ impl Transfer {
 /// Copies now, by whatever means necessary.
 ///
 /// # Safety
-/// The rectangle lies within an allocation at each end, or in memory that the program vouches for; nothing
-/// else uses it
-/// meanwhile.
+/// The rectangle lies within an allocation at each end, or in memory that the program vouches for; nothing else uses
+/// it meanwhile.
 unsafe fn copy_now(turn: Turn, runtime: &Runtime, rect: Rect, dst: Place, src: Place) -> Result {
     let by_host = |place: Place, address| match place.device() {
         Some(device) => device.host_near(runtime) && is_in_reach(runtime, address),
@@ -343,9 +337,8 @@ impl Request {
         let Self { runtime, rect, dst, src, .. } = self;
         self.order().run_in_turn(runtime, true, move |turn, progress| {
             let Ok(turn) = turn else { return };
-            // SAFETY: known allocations hold their extents, and their frees wait for this stream; pageable
-            // memory is the
-            // program's to vouch for.
+            // SAFETY: known allocations hold their extents, and their frees wait for this stream; pageable memory is
+            // the program's to vouch for.
             if let Err(code) = unsafe { copy_now(turn, runtime, rect, dst, src) } {
                 progress.fail_stream(code, "a copy of a graph failed".to_owned());
             }
@@ -369,8 +362,7 @@ impl Request {
 
     fn copy_by_device(self, wait: bool) -> Result {
         let ops: Vec<CopyOp> = self.rect.rows().map(|(dst, src, size)| self.op(dst, src, size)).collect();
-        // SAFETY: both ends are allocations that hold their extents; frees wait for the device, or for the
-        // stream.
+        // SAFETY: both ends are allocations that hold their extents; frees wait for the device, or for the stream.
         let copy = |submitter: &mut crate::queue::submitter::Submitter| unsafe { submitter.copy(&ops, None) };
         if wait {
             self.order().run(self.runtime, copy)
@@ -433,8 +425,7 @@ impl Request {
             }
             let submitted = self.order().submit(self.runtime, |submitter| {
                 // SAFETY: the staging buffer stays with the submitter until the copies have completed; the
-                // destination is an
-                // allocation whose free waits for the device.
+                // destination is an allocation whose free waits for the device.
                 let fence = unsafe { submitter.copy(&ops, Some(staging)) }?;
                 Ok((submitter.progress.clone(), fence))
             })?;
@@ -483,9 +474,8 @@ impl Request {
                 used += size;
             }
             let submitted = self.order().submit(self.runtime, |submitter| {
-                // SAFETY: the buffer stays with the submitter until the copies have completed, or the
-                // submitter is gone; the source
-                // is an allocation whose free waits for the device.
+                // SAFETY: the buffer stays with the submitter until the copies have completed, or the submitter is
+                // gone; the source is an allocation whose free waits for the device.
                 let fence = unsafe { submitter.copy(&ops, Some(staging.clone())) }?;
                 Ok((submitter.progress.clone(), fence))
             });
@@ -500,8 +490,7 @@ impl Request {
         for landing in flying {
             result = result.and(land(landing));
         }
-        // A failure was noticed during the copy; the synchronising call reports it and lets a default stream
-        // recover.
+        // A failure was noticed during the copy; the synchronising call reports it and lets a default stream recover.
         result.map_err(|code| self.stream.synchronize(self.runtime).err().unwrap_or(code))
     }
 
@@ -550,8 +539,7 @@ pub(crate) fn upload(
         size: bytes.len(),
     };
     let stream = Stream::new(device, hip_sys::hipStreamNonBlocking, 0, Role::User);
-    // SAFETY: the buffer stays with the submitter until the copy has completed; the caller knows the
-    // destination.
+    // SAFETY: the buffer stays with the submitter until the copy has completed; the caller knows the destination.
     let copied = stream.order().run(runtime, |submitter| unsafe { submitter.copy(&[copy], Some(staging)) });
     stream.close(runtime);
     copied

@@ -216,8 +216,7 @@ fn run(
             })
             .collect();
         // SAFETY: the buffer stays with the submitter until the copies have completed; the destination is an
-        // allocation
-        // whose free waits for the device, or for the stream.
+        // allocation whose free waits for the device, or for the stream.
         return order.submit(runtime, |submitter| unsafe { submitter.copy(&ops, Some(staging)) }).map(drop);
     }
     order.run_in_turn(runtime, true, move |turn, progress| {

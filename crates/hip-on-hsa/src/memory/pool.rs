@@ -425,9 +425,8 @@ impl Pool {
         state.free.entry(block.size).or_default().push(block);
     }
 
-    /// Returns completely free blocks to HSA, the longest unused of each size first, until the pool holds no
-    /// more than
-    /// `keep` bytes. Returns whether there were any.
+    /// Returns completely free blocks to HSA, the longest unused of each size first, until the pool holds no more
+    /// than `keep` bytes. Returns whether there were any.
     pub(crate) fn trim(&self, runtime: &Runtime, keep: u64) -> bool {
         let mut over = Vec::new();
         let mut state = self.state();

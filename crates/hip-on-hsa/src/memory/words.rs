@@ -256,9 +256,8 @@ impl MemoryOps {
         &self.params
     }
 
-    /// Checks that all addresses are those of aligned words in known memory that the host can access.
-    /// `device` is the stream's, once
-    /// there is one.
+    /// Checks that all addresses are those of aligned words in known memory that the host can access. `device` is the
+    /// stream's, once there is one.
     pub(crate) fn check(&self, runtime: &Runtime, device: Option<&'static Device>) -> Result {
         self.words(runtime, device).map(drop)
     }

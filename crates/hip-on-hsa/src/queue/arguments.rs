@@ -163,8 +163,7 @@ impl Layout {
         }
     }
 
-    /// Whether the segment is the same on every queue, so that it can be written once and used by many
-    /// launches.
+    /// Whether the segment is the same on every queue, so that it can be written once and used by many launches.
     pub(crate) fn is_portable(&self) -> bool {
         let is_bound = |kind: HiddenArg| {
             matches!(kind, HiddenArg::PrivateBase | HiddenArg::SharedBase | HiddenArg::QueuePtr)
@@ -201,17 +200,15 @@ impl Layout {
     /// Writes the whole segment.
     ///
     /// # Safety
-    /// With [`Explicit::Pointers`], the list has a readable pointer to a value of the argument's size for
-    /// each argument;
-    /// with [`Explicit::Packed`], the bytes are readable.
+    /// With [`Explicit::Pointers`], the list has a readable pointer to a value of the argument's size for each
+    /// argument; with [`Explicit::Packed`], the bytes are readable.
     pub(crate) unsafe fn write(&self, segment: &mut [u8], arguments: Explicit, geometry: &Geometry) {
         segment.fill(0);
         match arguments {
             Explicit::Pointers(list) => {
                 for (index, &(offset, size)) in self.explicit.iter().enumerate() {
-                    // SAFETY: the caller's list has a valid pointer for each argument; the parser has checked
-                    // that every
-                    // argument lies within the segment, and the slice's own bounds are checked here.
+                    // SAFETY: the caller's list has a valid pointer for each argument; the parser has checked that
+                    // every argument lies within the segment, and the slice's own bounds are checked here.
                     unsafe {
                         let value = (*list.add(index)).cast::<u8>();
                         segment[offset..offset + size].as_mut_ptr().copy_from_nonoverlapping(value, size);
@@ -291,9 +288,8 @@ impl KernargBlock {
         if self.size == 0 {
             return &mut [];
         }
-        // SAFETY: the memory was allocated with this size, the host reaches it, and it is borrowed as this
-        // object is; no
-        // kernel that reads it is in flight, as those hold a reference.
+        // SAFETY: the memory was allocated with this size, the host reaches it, and it is borrowed as this object is;
+        // no kernel that reads it is in flight, as those hold a reference.
         unsafe { std::slice::from_raw_parts_mut(self.start as *mut u8, self.size) }
     }
 }

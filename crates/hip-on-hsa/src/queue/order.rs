@@ -1,5 +1,4 @@
-//! Notifications about which points of queues follow which, for code that keeps something until a point is
-//! reached.
+//! Notifications about which points of queues follow which, for code that keeps something until a point is reached.
 
 use std::sync::OnceLock;
 

@@ -59,8 +59,7 @@ extern "C" __global__ void pop_all(unsigned *seen) {
     }
 }
 
-// Blocks of all sizes, small ones from slabs and large ones from the host; all bytes are usable and do not
-// overlap.
+// Blocks of all sizes, small ones from slabs and large ones from the host; all bytes are usable and do not overlap.
 extern "C" __global__ void sizes(unsigned *failures) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     for (unsigned size = 1 + i % 7; size < 20000; size = size * 3 + 1) {

@@ -123,9 +123,8 @@ impl Packets {
 
     /// The head of the ready list.
     fn ready(&self) -> &AtomicU64 {
-        // SAFETY: the head is at the start of the memory, which is there as `new` was promised. Device and
-        // host access the word
-        // atomically only.
+        // SAFETY: the head is at the start of the memory, which is there as `new` was promised. Device and host
+        // access the word atomically only.
         unsafe { &*((self.memory + offset_of!(Head, ready)) as *const AtomicU64) }
     }
 
