@@ -1,5 +1,5 @@
-//! What C programs pass by address: checked before it is touched, so that a bad address is an error of the call and
-//! not the end of the process.
+//! Checks addresses that C programs pass before accessing them, so that a bad address is an error of the call
+//! and does not end the process.
 //!
 //! An address is refused if it is null, misaligned for what should be there, in the first 64 KiB or in the kernel's
 //! half. An address on the calling thread's own stack, such as most places for results, needs no further check. All

@@ -103,7 +103,7 @@ impl Gpu {
         let mut best = f64::INFINITY;
         if runtime.hsa.allow_access(&[self.agent, runtime.cpu], memory).is_ok() {
             let mut copy = vec![0u8; BYTES];
-            // SAFETY: the memory was just allocated for the host to reach, and nobody else knows it.
+            // SAFETY: the memory was just allocated for host access, and is not shared yet.
             unsafe { memory.cast::<u8>().write_bytes(0, BYTES) };
             for _ in 0..8 {
                 let start = Instant::now();
@@ -113,7 +113,7 @@ impl Gpu {
                 best = best.min(start.elapsed().as_secs_f64());
             }
         }
-        // SAFETY: the memory was allocated here and is used by nobody else.
+        // SAFETY: the memory was allocated here and has no other user.
         let _ = unsafe { runtime.hsa.free(memory) };
         best < BYTES as f64 / BYTES_PER_SECOND
     }

@@ -13,7 +13,8 @@
 //!
 //! An empty grid does not count, because no work is missing.
 //!
-//! The stream continues: unlike with a fault, no earlier or later work is lost. Calls that return their code to the
+//! The stream continues: unlike with a fault, no earlier or later work is lost. Calls that return their code
+//! to the
 //! program (`hipModuleLaunchKernel`, `hipLaunchCooperativeKernel`, `hipLaunchKernel` itself) count as reported.
 
 use std::cell::{Cell, RefCell};
@@ -36,12 +37,13 @@ thread_local! {
     static LAST: Cell<Last> = const { Cell::new(Last::Other) };
 }
 
-/// What the thread's last call was.
+/// The thread's last call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Last {
     /// It returned the failure of a launch, whose text is kept.
     Told,
-    /// The first of the two calls of a host stub. The stub discards the result of the second one, `hipLaunchKernel`.
+    /// The first of the two calls of a host stub. The stub discards the result of the second one,
+    /// `hipLaunchKernel`.
     InStub,
     Other,
 }
@@ -176,7 +178,8 @@ pub(crate) fn is_in_stub() -> bool {
     LAST.get() == Last::InStub
 }
 
-/// The text of the launch failure that the thread's last call returned; none if that call returned something else.
+/// The text of the launch failure that the thread's last call returned; none if that call returned something
+/// else.
 pub(crate) fn told() -> Option<String> {
     if LAST.get() != Last::Told {
         return None;

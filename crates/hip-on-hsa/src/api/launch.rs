@@ -89,7 +89,7 @@ pub(crate) unsafe extern "C" fn hipModuleLaunchKernel(
         if grid[1..].iter().any(|&count| count > MOST_BLOCKS) {
             return Err(INVALID_VALUE);
         }
-        // SAFETY: the caller vouches for the arguments.
+        // SAFETY: the caller is responsible for the arguments.
         let launched =
             unsafe { launch(handle, Grid::Blocks(grid), block, shared_bytes, stream, arguments, false) };
         launched.map_err(of_module)
@@ -118,7 +118,7 @@ pub(crate) unsafe extern "C" fn hipModuleLaunchCooperativeKernel(
         if grid.iter().zip(block).any(|(&count, size)| count.checked_mul(size).is_none()) {
             return Err(hipError_t::hipErrorCooperativeLaunchTooLarge);
         }
-        // SAFETY: the caller vouches for the arguments.
+        // SAFETY: the caller is responsible for the arguments.
         let launched =
             unsafe { launch(handle, Grid::Blocks(grid), block, shared_bytes, stream, arguments, true) };
         launched.map_err(of_module)
@@ -144,9 +144,9 @@ pub(crate) unsafe fn launch(
     launch.function.layout.accepts(arguments)?;
     launch.suits(&stream)?;
     if let Some(capture) = Capturing::of(&stream)? {
-        // SAFETY: the caller vouches for the arguments.
+        // SAFETY: the caller is responsible for the arguments.
         return capture.add(Op::Kernel(unsafe { KernelOp::new(launch, handle as usize, arguments) }));
     }
-    // SAFETY: the caller vouches for the arguments.
+    // SAFETY: the caller is responsible for the arguments.
     unsafe { launch.run(runtime, &stream, arguments) }
 }

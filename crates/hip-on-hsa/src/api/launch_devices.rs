@@ -139,7 +139,7 @@ pub(crate) unsafe extern "C" fn hipModuleLaunchCooperativeKernelMultiDevice(
             })
         };
         let parts = list.iter().map(part).collect::<Result<Vec<_>>>()?;
-        // SAFETY: the caller vouches for the arguments.
+        // SAFETY: the caller is responsible for the arguments.
         unsafe { launch(runtime, &parts, flags, true) }
     })
 }
@@ -184,7 +184,7 @@ pub(crate) unsafe extern "C" fn hipLaunchCooperativeKernelMultiDevice(
     count: i32,
     flags: u32,
 ) -> hipError_t {
-    // SAFETY: the caller vouches for the list and the arguments.
+    // SAFETY: the caller is responsible for the list and the arguments.
     entry(|| unsafe { launch_stubs(list, count, flags, true) })
 }
 
@@ -195,6 +195,6 @@ pub(crate) unsafe extern "C" fn hipExtLaunchMultiKernelMultiDevice(
     count: i32,
     flags: u32,
 ) -> hipError_t {
-    // SAFETY: the caller vouches for the list and the arguments.
+    // SAFETY: the caller is responsible for the list and the arguments.
     entry(|| unsafe { launch_stubs(list, count, flags, false) })
 }

@@ -349,7 +349,7 @@ pub(crate) unsafe extern "C" fn hipHostRegister(pointer: *mut c_void, size: usiz
             };
         }
         let mut agents = devices::agents(runtime);
-        // SAFETY: the caller vouches that the memory is there until it is unregistered.
+        // SAFETY: the caller promises that the memory is there until it is unregistered.
         let mapped = unsafe { runtime.hsa.lock(pointer, size, &mut agents, runtime.host_pool) }?;
         memory(runtime).insert(Allocation {
             base,
@@ -379,7 +379,7 @@ pub(crate) unsafe extern "C" fn hipHostUnregister(pointer: *mut c_void) -> hipEr
             .ok_or(hipError_t::hipErrorHostMemoryNotRegistered)?;
         quiesce_for_release(runtime, &found);
         // SAFETY: the range was locked when it entered the map, and all devices are idle, or the caller
-        // vouches that none uses it.
+        // promises that none uses it.
         let unlocked = unsafe { runtime.hsa.unlock(pointer) };
         if unlocked.is_err() {
             // It is still locked.

@@ -264,7 +264,7 @@ pub(crate) unsafe extern "C" fn hipMemGetHandleForAddressRange(
         // The buffer consists of whole pages; the caller could not learn the offset of a range that begins elsewhere.
         let (descriptor, start) = runtime.hsa.export_range(pointer, size)?;
         if start != 0 {
-            // SAFETY: the descriptor was just made and nobody else knows it.
+            // SAFETY: the descriptor was just made and is not shared yet.
             unsafe { libc::close(descriptor) };
             return Err(INVALID_VALUE);
         }

@@ -111,7 +111,7 @@ pub(crate) unsafe fn register_managed_variable(
         if pointer.is_null() || (first.is_null() && size != 0) || align > PAGE {
             return Err(INVALID_VALUE);
         }
-        // SAFETY: the caller vouches for the place, the first value and the name; the memory is as large as
+        // SAFETY: the caller is responsible for the place, the first value and the name; the memory is as large as
         // the value.
         unsafe {
             pointer.write(std::ptr::null_mut());
@@ -263,7 +263,7 @@ pub(crate) unsafe extern "C" fn hipMemcpyToSymbol(
     entry(|| {
         check_direction(kind, hipMemcpyKind::hipMemcpyHostToDevice)?;
         let dst = part(symbol, offset, size)? as *mut c_void;
-        // SAFETY: the part is the variable's; the caller vouches for the source.
+        // SAFETY: the part is the variable's; the caller is responsible for the source.
         succeed(unsafe { hipMemcpy(dst, src, size, kind) })
     })
 }
@@ -279,7 +279,7 @@ pub(crate) unsafe extern "C" fn hipMemcpyFromSymbol(
     entry(|| {
         check_direction(kind, hipMemcpyKind::hipMemcpyDeviceToHost)?;
         let src = part(symbol, offset, size)? as *const c_void;
-        // SAFETY: the part is the variable's; the caller vouches for the destination.
+        // SAFETY: the part is the variable's; the caller is responsible for the destination.
         succeed(unsafe { hipMemcpy(dst, src, size, kind) })
     })
 }
@@ -296,7 +296,7 @@ pub(crate) unsafe extern "C" fn hipMemcpyToSymbolAsync(
     entry(|| {
         check_direction(kind, hipMemcpyKind::hipMemcpyHostToDevice)?;
         let dst = part(symbol, offset, size)? as *mut c_void;
-        // SAFETY: the part is the variable's; the caller vouches for the source.
+        // SAFETY: the part is the variable's; the caller is responsible for the source.
         succeed(unsafe { hipMemcpyAsync(dst, src, size, kind, stream) })
     })
 }
@@ -313,7 +313,7 @@ pub(crate) unsafe extern "C" fn hipMemcpyFromSymbolAsync(
     entry(|| {
         check_direction(kind, hipMemcpyKind::hipMemcpyDeviceToHost)?;
         let src = part(symbol, offset, size)? as *const c_void;
-        // SAFETY: the part is the variable's; the caller vouches for the destination.
+        // SAFETY: the part is the variable's; the caller is responsible for the destination.
         succeed(unsafe { hipMemcpyAsync(dst, src, size, kind, stream) })
     })
 }

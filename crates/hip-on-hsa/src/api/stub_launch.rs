@@ -183,7 +183,7 @@ pub(crate) unsafe extern "C" fn hipSetupArgument(
 ) -> hipError_t {
     entry(|| {
         let end = offset.checked_add(size).filter(|&end| end <= MAX_ARGUMENTS).ok_or(INVALID_VALUE)?;
-        // SAFETY: the caller vouches for the argument.
+        // SAFETY: the caller is responsible for the argument.
         let argument = unsafe { caller::bytes(argument as usize, size) }?;
         let mut configuration = announced()?;
         let bytes = &mut configuration.arguments;
@@ -218,7 +218,7 @@ pub(crate) unsafe extern "C" fn hipLaunchKernel(
 ) -> hipError_t {
     let in_stub = unseen::is_in_stub();
     let shape = Shape { grid, block, shared_bytes, stream };
-    // SAFETY: the caller vouches for the arguments.
+    // SAFETY: the caller is responsible for the arguments.
     let code = entry(|| unsafe { shape.launch(stub, Explicit::listed(arguments), false) });
     // For an empty grid no work is missing, and programs launch one when they have no elements.
     if in_stub && code != hipError_t::hipSuccess && !axes(grid).contains(&0) {
@@ -243,7 +243,7 @@ pub(crate) unsafe extern "C" fn hipLaunchCooperativeKernel(
         if shared_bytes > resolve(active()?, stream)?.device.info.lds_bytes {
             return Err(hipError_t::hipErrorCooperativeLaunchTooLarge);
         }
-        // SAFETY: the caller vouches for the arguments.
+        // SAFETY: the caller is responsible for the arguments.
         let launched = unsafe { shape.launch(stub, Explicit::listed(arguments), true) };
         launched.map_err(|code| match code {
             hipError_t::hipErrorInvalidDeviceFunction if !stub.is_null() => hipError_t::hipErrorInvalidSymbol,
@@ -268,7 +268,7 @@ pub(crate) unsafe extern "C" fn hipExtLaunchKernel(
     let shape = Shape { grid, block, shared_bytes, stream };
     entry(|| {
         between(start, stop, stream, || {
-            // SAFETY: the caller vouches for the arguments.
+            // SAFETY: the caller is responsible for the arguments.
             unsafe { shape.launch(stub, Explicit::listed(arguments), false) }
         })
     })
@@ -312,7 +312,7 @@ pub(crate) unsafe extern "C" fn hipExtModuleLaunchKernel(
     _flags: u32,
 ) -> hipError_t {
     let shape = ([items_x, items_y, items_z], [block_x, block_y, block_z]);
-    // SAFETY: the caller vouches for the arguments.
+    // SAFETY: the caller is responsible for the arguments.
     entry(|| unsafe {
         launch_items(function, shape, shared_bytes, stream, either(arguments, extra)?, (start, stop))
     })
@@ -334,7 +334,7 @@ pub(crate) unsafe extern "C" fn hipHccModuleLaunchKernel(
     start: hipEvent_t,
     stop: hipEvent_t,
 ) -> hipError_t {
-    // SAFETY: the caller vouches for the arguments, which are the same.
+    // SAFETY: the caller is responsible for the arguments, which are the same.
     unsafe {
         hipExtModuleLaunchKernel(
             function,
@@ -398,7 +398,7 @@ pub(crate) unsafe extern "C" fn hipLaunchKernelExC(
             shared_bytes: config.dynamicSmemBytes,
             stream: config.stream,
         };
-        // SAFETY: the caller vouches for the arguments.
+        // SAFETY: the caller is responsible for the arguments.
         unsafe { shape.launch(stub, Explicit::listed(arguments), cooperative) }
     })
 }
@@ -421,10 +421,10 @@ pub(crate) unsafe extern "C" fn hipDrvLaunchKernelEx(
         check_sizes(grid, block)?;
         // SAFETY: the configuration says how many attributes there are.
         let cooperative = unsafe { is_cooperative(config.attrs, config.numAttrs) }?;
-        // SAFETY: the caller vouches for the arguments.
+        // SAFETY: the caller is responsible for the arguments.
         let arguments = unsafe { either(arguments, extra) }?;
         let shared_bytes = config.sharedMemBytes;
-        // SAFETY: the caller vouches for the arguments.
+        // SAFETY: the caller is responsible for the arguments.
         unsafe {
             launch(function, Grid::Blocks(grid), block, shared_bytes, config.hStream, arguments, cooperative)
         }

@@ -402,7 +402,7 @@ pub(crate) unsafe extern "C" fn hipMemImportFromShareableHandle(
             devices::all(runtime).into_iter().find(of)
         };
         let Some(device) = pool.ok().and_then(owner) else {
-            // SAFETY: the memory was just imported and nobody else knows it.
+            // SAFETY: the memory was just imported and is not shared yet.
             let _ = unsafe { runtime.hsa.release_physical(raw) };
             return Err(INVALID_VALUE);
         };

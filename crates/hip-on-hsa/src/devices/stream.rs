@@ -37,7 +37,7 @@ pub(crate) enum Role {
     PerThread,
     /// Created by the program.
     User,
-    /// Runs a part of a graph beside the stream that the graph is launched on.
+    /// Runs a part of a graph concurrently with the stream of the launch.
     Lane,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Stream {
     pub(crate) role: Role,
     this: Weak<Stream>,
     pub(crate) handle: OnceLock<usize>,
-    /// Where its kernels run, unless that is anywhere.
+    /// The compute units for its kernels, if restricted.
     pub(crate) cu_mask: OnceLock<CuMask>,
     inner: Mutex<Inner>,
     /// The progress of the queue in `inner`. `inner` is locked while a thread waits for room in the queue,
@@ -350,7 +350,7 @@ impl Stream {
         Ok(())
     }
 
-    /// What kernels have counted since the last call, as a JSON array; see the extension `stream_take_counters`.
+    /// The kernels' counters since the last call, as a JSON array; see the extension `stream_take_counters`.
     ///
     /// # Safety
     /// The buffer is null or has as many bytes.

@@ -46,7 +46,7 @@ impl Heap {
         let mut inner = self.lock();
         if inner.state == 0 {
             let memory = runtime.hsa.allocate(gpu.pool, STATE)?;
-            // SAFETY: the memory has as many words and nobody else knows it.
+            // SAFETY: the memory has this many words and is not shared yet.
             if let Err(code) = unsafe { runtime.hsa.fill(memory, 0, STATE / 4) } {
                 // SAFETY: as above.
                 let _ = unsafe { runtime.hsa.free(memory) };
@@ -93,7 +93,7 @@ impl Heap {
         let mut memory = hsa.allocate(gpu.pool, bytes)?;
         let mut address = memory as u64;
         if size == SLAB && !address.is_multiple_of(SLAB) {
-            // SAFETY: nobody else knows the memory.
+            // SAFETY: the memory is not shared yet.
             let _ = unsafe { hsa.free(memory) };
             memory = hsa.allocate(gpu.pool, 2 * bytes)?;
             address = (memory as u64).next_multiple_of(SLAB);

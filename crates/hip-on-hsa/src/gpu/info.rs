@@ -42,7 +42,7 @@ pub(crate) struct Info {
     pub(crate) hdp_reg_flush: HdpFlush,
 }
 
-/// Where a device is on the PCI bus.
+/// A device's location on the PCI bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pci {
     pub(crate) domain: u32,
@@ -68,7 +68,8 @@ impl Info {
         type P = hsa_amd_memory_pool_info_t;
         let isa = hsa.isa_name(agent).ok_or("it has no instruction set name")?;
         let target: TargetId = isa.parse().map_err(|_| "its instruction set name is no target id")?;
-        // SAFETY: the types are the headers' for these attributes; texts have at least the lengths stated there.
+        // SAFETY: the types are the headers' for these attributes; texts have at least the lengths stated
+        // there.
         unsafe {
             let word = |attribute: u32| hsa.agent_info(agent, attribute, 0u32);
             let some = |attribute: u32| word(attribute).unwrap_or(0);
@@ -165,7 +166,8 @@ unsafe impl Send for HdpFlush {}
 unsafe impl Sync for HdpFlush {}
 
 impl HdpFlush {
-    /// Makes direct writes of the host to device memory visible to the device. Does nothing if there is no such path.
+    /// Makes direct writes of the host to device memory visible to the device. Does nothing if there is no
+    /// such path.
     pub(crate) fn flush(self) {
         if !self.0.is_null() {
             // SAFETY: HSA gave the address as that of the flush register.

@@ -86,7 +86,7 @@ pub(crate) struct State {
     lanes: Lanes,
 }
 
-/// What a launch does.
+/// The actions of a launch.
 struct Program {
     packets: Vec<Packet>,
     actions: Vec<Action>,

@@ -1,9 +1,13 @@
 //! Copies between any two places, plain or in rows, in stream order.
 //!
-//! Copies between places that a device can reach go through HSA's copy engines, ordered by signals. Pageable memory
-//! goes through staging buffers: when an asynchronous copy *from* pageable memory returns, the memory has been read;
-//! a copy *to* pageable memory returns when the memory is written. So no copy uses the program's pageable memory
-//! after its call. If the host can access the device's memory directly and fast, it does synchronous copies itself.
+//! Copies between places that a device can reach go through HSA's copy engines, ordered by signals. Pageable
+//! memory
+//! goes through staging buffers: when an asynchronous copy *from* pageable memory returns, the memory has
+//! been read;
+//! a copy *to* pageable memory returns when the memory is written. So no copy uses the program's pageable
+//! memory
+//! after its call. If the host can access the device's memory directly and fast, it does synchronous copies
+//! itself.
 
 use std::collections::VecDeque;
 use std::ffi::c_void;
@@ -56,7 +60,8 @@ enum Place {
 }
 
 impl Place {
-    /// Identifies one end of a copy, and checks that a known allocation contains all of it and allows the access.
+    /// Identifies one end of a copy, and checks that a known allocation contains all of it and allows the
+    /// access.
     fn of(runtime: &Runtime, rows: Rows, what: Use) -> Result<(Self, usize)> {
         let (address, extent) = (rows.start, rows.extent().ok_or(INVALID_VALUE)?);
         if address.checked_add(extent).is_none() {
@@ -123,7 +128,8 @@ impl Transfer {
         Self { rect: Rect::row(dst as usize, src as usize, size), kind }
     }
 
-    /// Checks the copy against the current memory at its addresses. `device` is the stream's, once there is one.
+    /// Checks the copy against the current memory at its addresses. `device` is the stream's, once there is
+    /// one.
     pub(crate) fn check(self, runtime: &Runtime, device: Option<&'static Device>) -> Result {
         self.sort_out(runtime, device).map(drop)
     }
@@ -207,7 +213,8 @@ impl Transfer {
 /// Copies now, by whatever means necessary.
 ///
 /// # Safety
-/// The rectangle lies within an allocation at each end, or in memory that the program vouches for; nothing else uses
+/// The rectangle lies within an allocation at each end, or in memory for which the program is responsible;
+/// nothing else uses
 /// it meanwhile.
 unsafe fn copy_now(turn: Turn, runtime: &Runtime, rect: Rect, dst: Place, src: Place) -> Result {
     let by_host = |place: Place, address| match place.device() {
@@ -215,7 +222,7 @@ unsafe fn copy_now(turn: Turn, runtime: &Runtime, rect: Rect, dst: Place, src: P
         None => true,
     };
     if by_host(dst, rect.dst.start) && by_host(src, rect.src.start) {
-        // SAFETY: as this function's contract; the host reaches both ends.
+        // SAFETY: as this function's contract; the host can access both ends.
         unsafe { copy_on_host(turn, rect) };
         written_by_host(runtime, rect, dst);
         return Ok(());
@@ -281,7 +288,7 @@ impl Request {
 
     /// Copies by the host.
     fn copy_on_host(&self, turn: Turn) {
-        // SAFETY: known allocations hold their extents, pageable memory is the caller's to vouch for; it is
+        // SAFETY: known allocations hold their extents, the caller is responsible for pageable memory; it is
         // the copy's turn.
         unsafe { copy_on_host(turn, self.rect) };
         written_by_host(self.runtime, self.rect, self.dst);
@@ -337,8 +344,8 @@ impl Request {
         let Self { runtime, rect, dst, src, .. } = self;
         self.order().run_in_turn(runtime, true, move |turn, progress| {
             let Ok(turn) = turn else { return };
-            // SAFETY: known allocations hold their extents, and their frees wait for this stream; pageable memory is
-            // the program's to vouch for.
+            // SAFETY: known allocations hold their extents, and their frees wait for this stream; the program
+            // is responsible for pageable memory.
             if let Err(code) = unsafe { copy_now(turn, runtime, rect, dst, src) } {
                 progress.fail_stream(code, "a copy of a graph failed".to_owned());
             }
@@ -362,7 +369,8 @@ impl Request {
 
     fn copy_by_device(self, wait: bool) -> Result {
         let ops: Vec<CopyOp> = self.rect.rows().map(|(dst, src, size)| self.op(dst, src, size)).collect();
-        // SAFETY: both ends are allocations that hold their extents; frees wait for the device, or for the stream.
+        // SAFETY: both ends are allocations that hold their extents; frees wait for the device, or for the
+        // stream.
         let copy = |submitter: &mut crate::queue::submitter::Submitter| unsafe { submitter.copy(&ops, None) };
         if wait {
             self.order().run(self.runtime, copy)
@@ -408,7 +416,7 @@ impl Request {
             let mut ops = Vec::with_capacity(batch.len());
             let mut used = 0;
             for (dst, src, size) in batch {
-                // SAFETY: the caller vouches for the source; the batch fits the buffer.
+                // SAFETY: the caller is responsible for the source; the batch fits the buffer.
                 let staged = unsafe {
                     let staged = staging.pointer().add(used);
                     staged.copy_from_nonoverlapping(src as *const u8, size);
@@ -443,7 +451,7 @@ impl Request {
             progress.wait(self.runtime, fence)?;
             let mut used = 0;
             for (dst, _, size) in batch {
-                // SAFETY: the caller vouches for the destination; the copies have completed.
+                // SAFETY: the caller is responsible for the destination; the copies have completed.
                 unsafe { (dst as *mut u8).copy_from_nonoverlapping(staging.pointer().add(used), size) };
                 used += size;
             }
@@ -474,7 +482,8 @@ impl Request {
                 used += size;
             }
             let submitted = self.order().submit(self.runtime, |submitter| {
-                // SAFETY: the buffer stays with the submitter until the copies have completed, or the submitter is
+                // SAFETY: the buffer stays with the submitter until the copies have completed, or the
+                // submitter is
                 // gone; the source is an allocation whose free waits for the device.
                 let fence = unsafe { submitter.copy(&ops, Some(staging.clone())) }?;
                 Ok((submitter.progress.clone(), fence))
@@ -490,7 +499,8 @@ impl Request {
         for landing in flying {
             result = result.and(land(landing));
         }
-        // A failure was noticed during the copy; the synchronising call reports it and lets a default stream recover.
+        // A failure was noticed during the copy; the synchronising call reports it and lets a default stream
+        // recover.
         result.map_err(|code| self.stream.synchronize(self.runtime).err().unwrap_or(code))
     }
 
@@ -539,7 +549,8 @@ pub(crate) fn upload(
         size: bytes.len(),
     };
     let stream = Stream::new(device, hip_sys::hipStreamNonBlocking, 0, Role::User);
-    // SAFETY: the buffer stays with the submitter until the copy has completed; the caller knows the destination.
+    // SAFETY: the buffer stays with the submitter until the copy has completed; the caller knows the
+    // destination.
     let copied = stream.order().run(runtime, |submitter| unsafe { submitter.copy(&[copy], Some(staging)) });
     stream.close(runtime);
     copied

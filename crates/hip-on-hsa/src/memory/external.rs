@@ -72,7 +72,7 @@ pub(crate) fn import(
         OUT_OF_REACH.store(true, Ordering::Relaxed);
     }
     let Some(handle) = externals(runtime).insert(Arc::new(External { base, size })) else {
-        // SAFETY: the memory was just mapped, and nobody knows it.
+        // SAFETY: the memory was just mapped, and is not shared yet.
         unsafe { runtime.hsa.unmap_descriptor(base as *mut c_void)? };
         return Err(hipError_t::hipErrorOutOfMemory);
     };

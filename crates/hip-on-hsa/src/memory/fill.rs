@@ -75,7 +75,7 @@ unsafe fn fill_now(_turn: Turn, runtime: &Runtime, target: Target, rows: Rows, p
     let by_host = target.is_near(runtime, rows);
     for start in rows.iter() {
         if by_host {
-            // SAFETY: as this function's contract; the host reaches the memory.
+            // SAFETY: as this function's contract; the host can access the memory.
             pattern.write(unsafe { std::slice::from_raw_parts_mut(start as *mut u8, rows.width) });
             if target.device.is_some() {
                 runtime.hsa.host_wrote(start, rows.width);

@@ -192,7 +192,7 @@ impl Launch {
                     *sync = grids.sync(shared, blocks.iter().product());
                     geometry.grid_sync = sync.as_ptr() as u64;
                 }
-                // SAFETY: the caller vouches for the arguments; the layout has agreed to their form.
+                // SAFETY: the caller is responsible for the arguments; the layout has agreed to their form.
                 unsafe { layout.write(segment, arguments, &geometry) }
             })?;
             if let Some(shared) = shared {

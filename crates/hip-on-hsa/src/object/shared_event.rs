@@ -89,7 +89,7 @@ impl SharedEvent {
     /// A new page, which cannot be shrunk.
     pub(crate) fn new() -> Result<Arc<Self>> {
         let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-        // SAFETY: the name is a text; the descriptor that is returned belongs to nobody else.
+        // SAFETY: the name is a text; the descriptor that is returned has no other owner.
         let file = unsafe {
             let descriptor = libc::memfd_create(c"hip-event".as_ptr(), flags);
             if descriptor < 0 {
@@ -295,7 +295,7 @@ fn byte_lock(byte: u64) -> libc::flock {
 
 impl Drop for SharedEvent {
     fn drop(&mut self) {
-        // SAFETY: the page was mapped here, and nobody else unmaps it.
+        // SAFETY: the page was mapped here, and nothing else unmaps it.
         unsafe { libc::munmap(self.counts.as_ptr().cast(), PAGE) };
     }
 }

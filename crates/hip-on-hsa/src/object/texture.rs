@@ -218,7 +218,7 @@ pub(crate) fn make_sampler(
 
 /// Frees the parts of a texture object.
 pub(crate) fn release(runtime: &Runtime, handle: usize, texture: &Texture) {
-    // SAFETY: the objects were made here and nobody else has them.
+    // SAFETY: the objects were created here and have no other owner.
     unsafe {
         let _ = (runtime.hsa.table.hsa_ext_image_destroy)(texture.device.agent, texture.image);
         let _ = (runtime.hsa.table.hsa_ext_sampler_destroy)(texture.device.agent, texture.sampler);

@@ -10,7 +10,7 @@ use crate::caller;
 use crate::error::Result;
 use crate::runtime::Runtime;
 
-/// Where a kernel's arguments are, taken from the code object's metadata once per function.
+/// The layout of a kernel's arguments, read from the code object's metadata once per function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// Size of the segment, bytes.
@@ -163,7 +163,8 @@ impl Layout {
         }
     }
 
-    /// Whether the segment is the same on every queue, so that it can be written once and used by many launches.
+    /// Whether the segment is the same on every queue, so that it can be written once and used by many
+    /// launches.
     pub(crate) fn is_portable(&self) -> bool {
         let is_bound = |kind: HiddenArg| {
             matches!(kind, HiddenArg::PrivateBase | HiddenArg::SharedBase | HiddenArg::QueuePtr)
@@ -188,7 +189,7 @@ impl Layout {
             }
             Explicit::Packed(bytes, size) => {
                 let size = size.min(self.explicit_end);
-                // SAFETY: the caller vouches for the bytes; the copy has as many.
+                // SAFETY: the caller is responsible for the bytes; the copy has as many.
                 unsafe { start.copy_from_nonoverlapping(bytes, size) };
             }
             Explicit::None => {}
@@ -207,7 +208,8 @@ impl Layout {
         match arguments {
             Explicit::Pointers(list) => {
                 for (index, &(offset, size)) in self.explicit.iter().enumerate() {
-                    // SAFETY: the caller's list has a valid pointer for each argument; the parser has checked that
+                    // SAFETY: the caller's list has a valid pointer for each argument; the parser has checked
+                    // that
                     // every argument lies within the segment, and the slice's own bounds are checked here.
                     unsafe {
                         let value = (*list.add(index)).cast::<u8>();
@@ -218,7 +220,7 @@ impl Layout {
             Explicit::Packed(bytes, size) => {
                 // Padding that reaches into the hidden part must not leave values there.
                 let place = &mut segment[..size.min(self.explicit_end)];
-                // SAFETY: the caller vouches for `size` readable bytes, and the place has no more.
+                // SAFETY: the caller is responsible for `size` readable bytes, and the place has no more.
                 unsafe { place.as_mut_ptr().copy_from_nonoverlapping(bytes, place.len()) };
             }
             Explicit::None => {}
@@ -288,7 +290,8 @@ impl KernargBlock {
         if self.size == 0 {
             return &mut [];
         }
-        // SAFETY: the memory was allocated with this size, the host reaches it, and it is borrowed as this object is;
+        // SAFETY: the memory was allocated with this size, the host can access it, and it is borrowed as this
+        // object is;
         // no kernel that reads it is in flight, as those hold a reference.
         unsafe { std::slice::from_raw_parts_mut(self.start as *mut u8, self.size) }
     }

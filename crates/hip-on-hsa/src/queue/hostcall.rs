@@ -83,7 +83,7 @@ impl Hostcalls {
         let size = usize::try_from(packets::size(count)).map_err(|_| hipError_t::hipErrorOutOfMemory)?;
         let memory = runtime.allocate_shared(gpu.agent, size)?;
         // SAFETY: the memory was just allocated, is aligned to pages and has that size. It is freed when the state is
-        // closed, under the lock that whoever uses the packets holds.
+        // closed, under the lock that users of the packets hold.
         let packets = unsafe { Packets::new(memory as usize, count, listener.doorbell) };
         let state = State { closed: false, messages: Messages::new(packets.lanes()) };
         let calls = Arc::new(Hostcalls { runtime, gpu, progress, packets, state: Mutex::new(state) });

@@ -36,7 +36,7 @@ impl Signal {
 impl Drop for Signal {
     fn drop(&mut self) {
         let Some(runtime) = runtime() else { return };
-        // SAFETY: the owner vouched that nothing uses the signal any more.
+        // SAFETY: the owner promised that nothing uses the signal any more.
         unsafe { SIGNALS.give_back(runtime.hsa, self.raw) };
     }
 }

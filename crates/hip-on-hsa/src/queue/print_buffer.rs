@@ -58,7 +58,7 @@ pub(crate) struct PrintBuffer {
 impl PrintBuffer {
     pub(crate) fn new(runtime: &'static Runtime, gpu: &Gpu) -> Result<Arc<Self>> {
         let memory = runtime.allocate_shared(gpu.agent, SIZE)?;
-        // SAFETY: the memory was just allocated and nobody else knows it.
+        // SAFETY: the memory was just allocated and is not shared yet.
         unsafe { memory.cast::<[u32; 2]>().write([0, (SIZE - HEAD) as u32]) };
         Ok(Arc::new(Self {
             runtime,
@@ -103,7 +103,7 @@ impl PrintBuffer {
 
 impl Drop for PrintBuffer {
     fn drop(&mut self) {
-        // SAFETY: the queue and whoever drained the buffer have let go of it.
+        // SAFETY: the queue and the code that drained the buffer have released it.
         let _ = unsafe { self.runtime.hsa.free(self.memory as *mut c_void) };
     }
 }

@@ -633,7 +633,7 @@ impl Drop for Submitter {
             }
         }
         self.progress.set_queue(std::ptr::null_mut());
-        // SAFETY: nobody submits any more: the submitter is owned by the caller alone.
+        // SAFETY: nothing submits any more: the caller is the only owner of the submitter.
         let status = unsafe { (self.runtime.hsa.table.hsa_queue_destroy)(self.queue) };
         let is_gone = status == hsa_status_t::HSA_STATUS_SUCCESS;
         if !is_gone {

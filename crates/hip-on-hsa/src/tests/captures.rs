@@ -561,6 +561,6 @@ fn captured_copies_use_pageable_memory_in_their_turn() {
     }
     hip.end_all(graph, exec, stream);
     hip.free(device);
-    // SAFETY: the box was made above and nobody uses it any more.
+    // SAFETY: the box was made above and nothing uses it any more.
     drop(unsafe { Box::from_raw(buffers) });
 }

@@ -226,7 +226,7 @@ fn a_failed_stream_has_ended_only_when_its_copies_have() {
         wait(|hip, event| hip!(hip, hipEventSynchronize(event as _)), event_number);
         wait(|hip, _| hip!(hip, hipDeviceSynchronize()), 0);
         std::thread::sleep(std::time::Duration::from_millis(50));
-        assert_eq!(RETURNED.load(Ordering::Acquire), 0, "nobody waits for the copy");
+        assert_eq!(RETURNED.load(Ordering::Acquire), 0, "nothing waits for the copy");
         fake::HOLD_COPIES.store(false, Ordering::Release);
     });
     assert_eq!(hip!(hip, hipStreamSynchronize(stream)), E::hipErrorLaunchFailure);

@@ -420,7 +420,7 @@ fn earlier_launches_are_waited_for_even_if_the_stream_of_the_last_one_fails() {
             assert_eq!(entered.load(Ordering::Acquire), 1, "two launches run at once");
             let (table, exec) = (hip.table, exec as usize);
             std::thread::scope(|scope| {
-                // SAFETY: the handle is the test's, and nobody uses it any more.
+                // SAFETY: the handle is the test's, and nothing uses it any more.
                 let end = scope.spawn(move || unsafe { (table.hipGraphExecDestroy)(exec as _) });
                 std::thread::sleep(Duration::from_millis(50));
                 let early = gone.load(Ordering::Acquire);

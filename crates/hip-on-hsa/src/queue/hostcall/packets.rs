@@ -284,7 +284,7 @@ pub(crate) fn fuzz(bytes: &[u8]) {
         };
         for (offset, &byte) in data.iter().enumerate() {
             let place = (start as usize + offset) % size as usize;
-            // SAFETY: the place is in the memory, to which nobody has a reference now.
+            // SAFETY: the place is in the memory, to which there are no references now.
             unsafe { ((address + place) as *mut u8).write(byte) };
         }
     }
