@@ -1,4 +1,4 @@
-//! Streams: making, waiting, asking, and host code in their order.
+//! Streams: creation, waits, queries, and host code in stream order.
 
 use std::ffi::c_void;
 
@@ -61,7 +61,7 @@ pub(crate) unsafe extern "C" fn hipStreamCreateWithFlags(stream: *mut hipStream_
     entry(|| unsafe { create(stream, flags, 0, None) })
 }
 
-/// `hipStreamCreateWithPriority`: a priority outside of the range is taken to its nearest end.
+/// `hipStreamCreateWithPriority`: a priority outside of the range is clamped.
 pub(crate) unsafe extern "C" fn hipStreamCreateWithPriority(
     stream: *mut hipStream_t,
     flags: u32,
@@ -160,7 +160,7 @@ pub(crate) unsafe extern "C" fn hipStreamGetPriority(stream: hipStream_t, priori
     })
 }
 
-/// `hipGetStreamDeviceId`: the ordinal of the stream's device, -1 for what is no stream.
+/// `hipGetStreamDeviceId`: the ordinal of the stream's device; -1 if the handle is not a stream's.
 pub(crate) unsafe extern "C" fn hipGetStreamDeviceId(stream: hipStream_t) -> i32 {
     active().and_then(|runtime| resolve(runtime, stream)).map_or(-1, |stream| stream.device.ordinal)
 }
@@ -214,7 +214,8 @@ pub(crate) unsafe extern "C" fn hipLaunchHostFunc(
     })
 }
 
-/// Copies a text about a stream, NUL-terminated and cut to the buffer's size, and returns its full length without the NUL.
+/// Copies a text about a stream, NUL-terminated and cut to the buffer's size, and returns its full length
+/// without the NUL.
 ///
 /// # Safety
 /// The buffer is null or has as many bytes.
