@@ -52,7 +52,7 @@ impl Checks {
 
 /// The name of a check that does not exist.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{0}` is no check; expected {expected}", expected = Checks::EXPECTED)]
+#[error("`{0}` is not a check; expected {expected}", expected = Checks::EXPECTED)]
 pub struct ChecksError(String);
 
 impl FromStr for Checks {
@@ -114,6 +114,6 @@ mod tests {
         assert_eq!(" uninitialised , races,bounds,outputs,barriers,".parse(), Ok(Checks::ALL));
         assert_eq!("".parse(), Ok(Checks::NONE));
         let error = "race".parse::<Checks>().unwrap_err().to_string();
-        assert!(error.contains("`race` is no check") && error.contains("`races`"), "{error}");
+        assert!(error.contains("`race` is not a check") && error.contains("`races`"), "{error}");
     }
 }

@@ -52,7 +52,7 @@ impl<'de> Deserialize<'de> for Instructions {
         for (name, count) in BTreeMap::<String, u64>::deserialize(deserializer)? {
             let class = Class::ALL.iter().find(|class| class.name() == name);
             let class =
-                class.ok_or_else(|| D::Error::custom(format!("`{name}` is no class of instructions")))?;
+                class.ok_or_else(|| D::Error::custom(format!("`{name}` is not a class of instructions")))?;
             found[*class] = count;
         }
         Ok(found)

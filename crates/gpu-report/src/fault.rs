@@ -418,7 +418,7 @@ impl fmt::Display for FaultKind {
                 bytes.iter().try_for_each(|byte| write!(f, " {byte:02x}"))
             }
             FaultKind::Unsupported { what } => write!(f, "not executed by the virtual GPU: {what}"),
-            FaultKind::BadJump { target } => write!(f, "jump to {target:#x}, where no code is"),
+            FaultKind::BadJump { target } => write!(f, "jump to {target:#x}, where there is no code"),
             FaultKind::Trap { id: 2 } => {
                 f.write_str("trap 2: the kernel aborted (abort, failed assertion or trap)")
             }
@@ -431,7 +431,7 @@ impl fmt::Display for FaultKind {
                 write!(f, "{used} depends on a value that nobody wrote\n  it comes from {origin}")
             }
             FaultKind::DivergentBarrier { arrived, waves } => {
-                write!(f, "divergent barrier: {arrived} of {waves} waves of the workgroup came to it")
+                write!(f, "divergent barrier: {arrived} of {waves} waves of the workgroup reached it")
             }
             FaultKind::Race { address, access, other } => write!(
                 f,

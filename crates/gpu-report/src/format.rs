@@ -14,7 +14,7 @@ pub enum CounterFormat {
 
 /// The name of a format that does not exist.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{0}` is no format; formats are table and json")]
+#[error("`{0}` is not a format; expected table or json")]
 pub struct CounterFormatError(String);
 
 impl FromStr for CounterFormat {

@@ -3,7 +3,7 @@
 //! `FERROCM_TRACE` names a file. Every part of this project in the process writes to it, as JSON trace events that
 //! <https://ui.perfetto.dev> opens. Without the variable nothing is written, and [`is_on`] is one relaxed load.
 //!
-//! |  track of | shows |
+//! | track of | shows |
 //! |---|---|
 //! | a thread of the host | each call of an API as a slice, and the program's own spans ([`Span`], [`Spans`]) |
 //! | a queue or stream of a device | each kernel, barrier and copy as a slice, from its start to its end on the device |

@@ -79,12 +79,12 @@ mod tests {
     #[test]
     fn variables_say_what_is_wrong_with_them() {
         for (name, value, expected) in [
-            (COUNTERS, "csv", "`csv` is no format"),
+            (COUNTERS, "csv", "`csv` is not a format"),
             (COUNTERS, "json:", "no file after the colon"),
-            (TRACE, "kernel", "`kernel` is no setting"),
+            (TRACE, "kernel", "`kernel` is not a setting"),
             (TRACE, "warp=1", "`warp`"),
-            (TRACE, "wave=x", "`x` is no number"),
-            (TRACE, "group=1.2", "`1.2` is no workgroup"),
+            (TRACE, "wave=x", "`x` is not a number"),
+            (TRACE, "group=1.2", "`1.2` is not a workgroup"),
             (TRACE, "wave=1,wave=2", "`wave` is given twice"),
             (TRACE, "file=", "`file=`"),
         ] {

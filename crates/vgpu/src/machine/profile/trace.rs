@@ -34,7 +34,7 @@ impl Selection {
         for setting in text.split(',').map(str::trim).filter(|setting| *setting != "all") {
             let Some((key, value)) = setting.split_once('=') else {
                 return Err(format!(
-                    "`{setting}` is no setting; right are all, kernel=NAME, group=X.Y.Z, wave=N and file=PATH"
+                    "`{setting}` is not a setting; expected all, kernel=NAME, group=X.Y.Z, wave=N or file=PATH"
                 ));
             };
             let (key, value) = (key.trim(), value.trim());
@@ -45,7 +45,7 @@ impl Selection {
                 return Err(format!("`{key}` is given twice"));
             }
             given.push(key);
-            let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{text}` is no number"));
+            let number = |text: &str| text.parse::<u32>().map_err(|_| format!("`{text}` is not a number"));
             match key {
                 "kernel" => selection.kernel = Some(value.to_owned()),
                 "wave" => selection.wave = Some(number(value)?),
@@ -53,14 +53,14 @@ impl Selection {
                 "group" => {
                     let parts: Vec<&str> = value.split('.').collect();
                     let [x, y, z] = parts[..] else {
-                        return Err(format!("`{value}` is no workgroup, as in group=0.0.0 or group=3.*.*"));
+                        return Err(format!("`{value}` is not a workgroup; expected one such as group=0.0.0 or group=3.*.*"));
                     };
                     for (place, part) in selection.group.iter_mut().zip([x, y, z]) {
                         *place = if part == "*" { None } else { Some(number(part)?) };
                     }
                 }
                 other => {
-                    return Err(format!("`{other}` is no setting; right are kernel, group, wave and file"));
+                    return Err(format!("`{other}` is not a setting; expected kernel, group, wave or file"));
                 }
             }
         }
