@@ -242,7 +242,7 @@ fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError
     }
     let mut entry = dispatch.kernel_object.wrapping_add_signed(descriptor.kernel_code_entry_byte_offset);
     if code.text_at(entry).is_none() || !entry.is_multiple_of(4) {
-        return bad(kernel, format!("its entry point at offset {:#x} is outside the code", entry.wrapping_sub(code.base())));
+        return bad(kernel, format!("bad entry point at offset {:#x}", entry.wrapping_sub(code.base())));
     }
     let preload = target.generation().is_cdna() && descriptor.kernarg_preload_spec_length() != 0;
     if preload {

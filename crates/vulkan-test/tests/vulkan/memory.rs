@@ -1,4 +1,4 @@
-//! Memory that both have: by file descriptor, and the host's.
+//! Memory that both can access: shared by file descriptor, or the host's.
 
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
@@ -54,7 +54,7 @@ fn a_triangle_has_the_colours_that_hip_wrote() {
     }
 }
 
-/// The other direction: memory that HIP has pinned, imported by Vulkan (`VK_EXT_external_memory_host`).
+/// The other direction: memory pinned by HIP and imported by Vulkan (`VK_EXT_external_memory_host`).
 #[test]
 fn vulkan_computes_in_the_host_s_memory_that_hip_has_pinned() {
     let Some(both) = both() else { return };
@@ -75,7 +75,7 @@ fn vulkan_computes_in_the_host_s_memory_that_hip_has_pinned() {
         Arc::new(unsafe { Buffer::on_host(&both.vulkan, address.cast(), bytes) }.unwrap())
     };
     let compute = Compute::new(&both.vulkan, &import(&mut from), &import(&mut to), len as u32).unwrap();
-    // HIP's kernel on both sides of Vulkan's.
+    // HIP's kernel runs before and after Vulkan's.
     let function = both.function("add");
     let source = DeviceBuffer::from_slice(&stream, &vec![5_u32; len]).unwrap();
     let add = |buffer: &mut MappedBuffer<u32>| {
@@ -100,7 +100,7 @@ fn a_kernel_that_leaves_the_imported_bytes_is_a_fault() {
         return;
     }
     let vulkan = Buffer::exportable(&both.vulkan, 10_000).unwrap();
-    // Less than there is: the program says how much is imported.
+    // Less than the actual size: the program chooses how much to import.
     let bytes = 5_000;
     // SAFETY: the memory has more bytes than that, and Vulkan does nothing with it.
     let memory = unsafe { ExternalMemory::import(&both.hip, vulkan.export().unwrap(), bytes) }.unwrap();
@@ -166,7 +166,7 @@ fn buffers_of_imported_memory_have_their_bytes_for_themselves() {
     let memory = shared.memory.clone();
     drop(shared);
     assert!(matches!(refused(memory.buffer(2, 1)), ExternalMemoryError::Misaligned { align: 4, .. }));
-    // Two halves, once the whole is gone; in any order.
+    // Two halves, freed in any order after the whole.
     let stream = both.hip.stream().unwrap();
     let mut second = memory.buffer::<u32>(2048, 512).unwrap();
     let mut first = memory.buffer::<u32>(0, 512).unwrap();
