@@ -53,7 +53,9 @@ impl Selection {
                 "group" => {
                     let parts: Vec<&str> = value.split('.').collect();
                     let [x, y, z] = parts[..] else {
-                        return Err(format!("`{value}` is not a workgroup; expected one such as group=0.0.0 or group=3.*.*"));
+                        return Err(format!(
+                            "`{value}` is not a workgroup; expected one such as group=0.0.0 or group=3.*.*"
+                        ));
                     };
                     for (place, part) in selection.group.iter_mut().zip([x, y, z]) {
                         *place = if part == "*" { None } else { Some(number(part)?) };
