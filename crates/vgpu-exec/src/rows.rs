@@ -19,7 +19,7 @@ pub(crate) fn from_fn<T: Copy, const N: usize>(mut f: impl FnMut(usize) -> T) ->
     unsafe { row.assume_init() }
 }
 
-/// The array of `f` of each element.
+/// The array of `f` applied to each element.
 #[inline(always)]
 pub(crate) fn map<T: Copy, U: Copy, const N: usize>(row: [T; N], mut f: impl FnMut(T) -> U) -> [U; N] {
     from_fn(|i| f(row[i]))

@@ -13,7 +13,7 @@ pub(super) fn handler(op: Op) -> Option<Handler> {
     }
 }
 
-/// Which resource an instruction is about.
+/// The resource that an instruction uses.
 fn resource(wave: &Wave, code: &Code) -> u32 {
     (wave.sgpr[usize::from(scalar::M0)] >> 16 & 0x3f).wrapping_add(code.imm as u32) & 0x3f
 }

@@ -100,7 +100,8 @@ macro_rules! wide_tests {
     )*};
 }
 
-/// An expression for each half of an array; closures might not be inlined into code for the level.
+/// An expression for each half of an array. It is expanded, because closures might not be inlined into code for the
+/// level.
 macro_rules! per_half {
     (|$half:ident = $from:ident| $value:expr) => {
         [
