@@ -2,11 +2,11 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `table` | which body executes which operation |
-//! | `lanes` | what the addresses of a wave's lanes have in common |
-//! | `moves`, `atomic` | what is moved between memory and registers |
+//! | `table` | the body that executes each operation |
+//! | `lanes` | patterns in the addresses of a wave's lanes |
+//! | `moves`, `atomic` | moves between memory and registers |
 //! | `chunks` | whole registers, sixteen lanes at a time |
-//! | `single` | accesses that other threads see whole |
+//! | `single` | accesses that are atomic for other threads |
 //! | `spaces` | global memory, LDS and scratch: from addresses to checked pointers |
 //! | `lds`, `buffer`, `typed`, `scalar`, `scalar_store`, `block` | instructions with rules of their own |
 //! | `to_lds` | loads from memory directly to LDS |

@@ -296,7 +296,9 @@ fn register<const W: usize>(first: u32, offset: u32) -> Option<u32> {
 
 #[cold]
 fn no_register(wave: &mut Wave, offset: u32) -> Flow {
-    wave.fail(FaultKind::Unsupported { what: format!("vector register at offset {offset}, which does not exist") })
+    wave.fail(FaultKind::Unsupported {
+        what: format!("vector register at offset {offset}, which does not exist"),
+    })
 }
 
 /// A move between registers relative to the named ones.

@@ -1,4 +1,4 @@
-//! Virtual memory: what is mapped where, what may be accessed, and what that refuses; handles for other processes.
+//! Virtual memory: mappings, access rights, and their errors; handles for other processes.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -152,7 +152,7 @@ fn more_entries_than_there_are_agents_are_refused_before_they_are_read() {
     for (place, count) in [(null_mut(), u32::MAX as usize), (0x1000 as *mut c_void, usize::MAX)] {
         assert_eq!(hsa!(hsa_amd_vmem_set_access(place, SIZE, &entry, count)), INVALID);
     }
-    // An address where nothing is mapped is found out before the list is looked at.
+    // An unmapped address is detected before the list is read.
     assert_eq!(hsa!(hsa_amd_vmem_set_access(0x1000 as *mut c_void, SIZE, &entry, 1)), INVALID_ALLOCATION);
 }
 
@@ -177,7 +177,7 @@ fn parts_of_memory_are_mapped_at_several_addresses() {
     ] {
         assert_eq!(map(part, size, offset), INVALID, "{part} {size} {offset}");
     }
-    // The second half, the whole in two parts in the wrong order, and its first quarter once more.
+    // The second half, the whole in two parts in the wrong order, and the first quarter again.
     assert_eq!(map(0, 2 * PART, 2 * PART), S::HSA_STATUS_SUCCESS);
     assert_eq!(map(1, PART, 0), INVALID, "something is there");
     assert_eq!(map(2, PART, 3 * PART), S::HSA_STATUS_SUCCESS);
