@@ -127,7 +127,7 @@ pub(super) unsafe fn copy_in<const VEX: bool>(from: *const u8, to: *mut u8, byte
     }
 }
 
-/// Copies memory of this thread to where others may read it; see [`copy_in`]. Each byte is written once.
+/// Copies data of this thread to where others may read it; see [`copy_in`]. Each byte is written once.
 ///
 /// # Safety
 /// As for [`copy_in`].

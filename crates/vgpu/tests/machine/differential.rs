@@ -248,7 +248,7 @@ fn code_that_is_little_optimised_does_the_same() {
     compare_first("-O1", ONE_OF_EACH);
 }
 
-/// CDNA only has these; waves of the other targets usually have 32 lanes.
+/// CDNA only has waves of 64; waves of the other targets usually have 32 lanes.
 #[test]
 fn waves_of_64_do_the_same() {
     compare_first("-mwavefrontsize64", &["gfx1030", "gfx1100", "gfx1201"]);

@@ -131,7 +131,8 @@ fn a_workgroup_has_all_of_the_lds_and_no_more() {
             matches!(refused, DispatchError::LdsTooLarge { size, limit, .. } if size == all + 1 && limit == all),
             "{refused}"
         );
-        let expected = format!("kernel fill_lds: {} bytes of LDS were requested, but a workgroup has {all}", all + 1);
+        let expected =
+            format!("kernel fill_lds: {} bytes of LDS were requested, but a workgroup has {all}", all + 1);
         assert_eq!(refused.to_string(), expected);
     });
 }
