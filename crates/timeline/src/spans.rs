@@ -192,7 +192,7 @@ impl<S: Subscriber> Subscriber for Spans<S> {
         if id == TypeId::of::<Self>() {
             return Some(std::ptr::from_ref(self).cast());
         }
-        // SAFETY: the caller's promise; the other one lives as long as this.
+        // SAFETY: the caller's promise; the inner subscriber lives as long as this.
         unsafe { self.inner.downcast_raw(id) }
     }
 }

@@ -468,8 +468,8 @@ pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -
         let Some(unit) = wave.unit.as_ref().filter(|unit| unit.form == form).map(Arc::as_ptr) else {
             return wave.fail(FaultKind::Internal { what: "a wave was run before it was set up".to_owned() });
         };
-        // SAFETY: the wave keeps the unit alive; no handler changes `wave.unit`, only `enter` below does, after the last use.
-        // Counting references here would have all threads write to one cache line.
+        // SAFETY: the wave keeps the unit alive. No handler changes `wave.unit`; only `enter` below does, after the
+        // last use. Counting references here would make all threads write to one cache line.
         let unit = unsafe { &*unit };
         let codes = unit.codes.as_slice();
         wave.set_bases(&unit.pool);

@@ -50,7 +50,8 @@ pub(super) fn here(value: u32) -> u32 {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     {
         let mut value = u64::from(value);
-        // SAFETY: the assembly is empty. It is not said to be pure, so that it is not moved out of branches and loops.
+        // SAFETY: the assembly is empty. It is not declared pure, so the compiler does not move it out of branches and
+        // loops.
         unsafe { std::arch::asm!("/* {0} */", inout(reg) value, options(nomem, nostack, preserves_flags)) };
         value as u32
     }

@@ -245,8 +245,8 @@ impl Wave {
 
     /// The workgroup's barrier.
     pub fn barrier_mut(&mut self) -> Option<&mut Barrier> {
-        // SAFETY: null, or the barrier of the workgroup, whose waves and barrier one thread has; nobody else refers to it while
-        // a wave runs.
+        // SAFETY: null, or the barrier of the workgroup. A single thread runs the workgroup, and nothing else accesses
+        // the barrier while a wave runs.
         unsafe { self.barrier.as_mut() }
     }
 

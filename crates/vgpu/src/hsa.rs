@@ -108,9 +108,9 @@ pub fn show_calls() {
 pub fn is_behind(hsa: &Table) -> bool {
     let mut version: *const std::ffi::c_char = std::ptr::null();
     let attribute = hsa_sys::hsa_system_info_t::HSA_AMD_SYSTEM_INFO_BUILD_VERSION;
-    // SAFETY: the attribute is a pointer to a string, for which there is room.
+    // SAFETY: the attribute is a pointer to a string, and there is room for it.
     let status = unsafe { (hsa.hsa_system_get_info)(attribute, (&raw mut version).cast()) };
-    // SAFETY: the string that the runtime gives is static.
+    // SAFETY: the runtime returns a static string.
     status == S::HSA_STATUS_SUCCESS
         && unsafe { read_text(version) }.is_ok_and(|text| text.starts_with(system::BUILD))
 }

@@ -50,7 +50,7 @@ impl Target {
             .samples(vk::SampleCountFlags::TYPE_1)
             .tiling(vk::ImageTiling::OPTIMAL)
             .usage(vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::TRANSFER_SRC);
-        // SAFETY: the structures are valid; what was made is destroyed with `target`.
+        // SAFETY: the structs are valid; the created objects are destroyed with `target`.
         unsafe {
             target.image = device.create_image(&create, None).named("vkCreateImage")?;
             let requirements = device.get_image_memory_requirements(target.image);
@@ -88,7 +88,7 @@ impl Target {
 impl Drop for Target {
     fn drop(&mut self) {
         let device = &self.vulkan.device;
-        // SAFETY: the commands that use these have been destroyed; null handles are left alone.
+        // SAFETY: the commands that use these have been destroyed; null handles are ignored.
         unsafe {
             device.destroy_framebuffer(self.framebuffer, None);
             device.destroy_render_pass(self.pass, None);
@@ -123,7 +123,7 @@ unsafe fn render_pass(device: &ash::Device) -> Result<vk::RenderPass> {
         .attachments(&attachments)
         .subpasses(&passes)
         .dependencies(&before_copies);
-    // SAFETY: as this function's contract; the structures are valid.
+    // SAFETY: this function's contract; the structs are valid.
     unsafe { device.create_render_pass(&create, None) }.named("vkCreateRenderPass")
 }
 
@@ -206,7 +206,7 @@ impl Drawing {
                         .layer_count(1),
                 )
                 .image_extent(vk::Extent3D { width, height, depth: 1 });
-            // SAFETY: the commands are being recorded, and everything lives as long as they.
+            // SAFETY: the commands are being recorded, and everything lives as long as they do.
             unsafe {
                 device.cmd_begin_render_pass(commands, &begin, vk::SubpassContents::INLINE);
                 device.cmd_bind_pipeline(commands, point, pipeline.raw);

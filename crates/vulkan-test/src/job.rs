@@ -63,7 +63,7 @@ impl Timeline {
 
 impl Drop for Timeline {
     fn drop(&mut self) {
-        // SAFETY: the queue is idle, so that nothing waits for it or raises it.
+        // SAFETY: the queue is idle, so nothing waits for it or raises it.
         unsafe {
             let _queue = self.vulkan.queue();
             let _ = self.vulkan.device.device_wait_idle();
@@ -88,7 +88,8 @@ impl Recorded {
     ) -> Result<Self> {
         let device = &vulkan.device;
         let create = vk::CommandPoolCreateInfo::default().queue_family_index(vulkan.family);
-        // SAFETY: the structures are valid, and commands are recorded by this thread alone. What was made is destroyed with `recorded`.
+        // SAFETY: the structs are valid, and only this thread records commands. The created objects are destroyed with
+        // `recorded`.
         unsafe {
             let pool = device.create_command_pool(&create, None).named("vkCreateCommandPool")?;
             let mut recorded = Self { vulkan: vulkan.clone(), pool, commands: vk::CommandBuffer::null() };
@@ -161,7 +162,7 @@ impl Recorded {
 
 impl Drop for Recorded {
     fn drop(&mut self) {
-        // SAFETY: the queue is idle, so that the commands do not run.
+        // SAFETY: the queue is idle, so the commands do not run.
         unsafe {
             let _queue = self.vulkan.queue();
             let _ = self.vulkan.device.device_wait_idle();
@@ -242,7 +243,7 @@ impl Bindings {
             pool: vk::DescriptorPool::null(),
             set: vk::DescriptorSet::null(),
         };
-        // SAFETY: the structures are valid; what was made is destroyed with `bindings`.
+        // SAFETY: the structs are valid; the created objects are destroyed with `bindings`.
         unsafe {
             let create = vk::DescriptorSetLayoutCreateInfo::default().bindings(&entries);
             bindings.set_layout =
@@ -274,7 +275,7 @@ impl Bindings {
 impl Drop for Bindings {
     fn drop(&mut self) {
         let device = &self.vulkan.device;
-        // SAFETY: the commands that use these have been destroyed; null handles are left alone.
+        // SAFETY: the commands that use these have been destroyed; null handles are ignored.
         unsafe {
             device.destroy_descriptor_pool(self.pool, None);
             device.destroy_pipeline_layout(self.layout, None);
@@ -348,7 +349,7 @@ impl Compute {
         let pipeline = Pipeline { vulkan: vulkan.clone(), raw: made[0] };
         let recorded = Recorded::new(vulkan, &[from, to], |device, commands| {
             let point = vk::PipelineBindPoint::COMPUTE;
-            // SAFETY: the commands are being recorded, and everything lives as long as they.
+            // SAFETY: the commands are being recorded, and everything lives as long as they do.
             unsafe {
                 device.cmd_bind_pipeline(commands, point, pipeline.raw);
                 device.cmd_bind_descriptor_sets(commands, point, bindings.layout, 0, &[bindings.set], &[]);

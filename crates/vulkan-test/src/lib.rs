@@ -99,7 +99,7 @@ impl Vulkan {
         let entry = unsafe { ash::Entry::load()? };
         let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_2);
         let create = vk::InstanceCreateInfo::default().application_info(&application);
-        // SAFETY: the structure is valid; the instance is destroyed with what is made here.
+        // SAFETY: the struct is valid; the instance is destroyed with the object made here.
         let instance = unsafe { entry.create_instance(&create, None) };
         // This is the result of a loader without drivers.
         let instance = instance.map_err(|result| match result {
@@ -111,7 +111,7 @@ impl Vulkan {
         let opened = open_device(&instance, choice);
         match opened {
             Ok((found, device)) => {
-                // SAFETY: the device has a queue of that family, and the structures are those of the version asked for.
+                // SAFETY: the device has a queue of this family, and the structs match the requested version.
                 let (queue, memory) = unsafe {
                     let queue = device.get_device_queue(found.family, 0);
                     (queue, instance.get_physical_device_memory_properties(found.physical))
@@ -134,7 +134,7 @@ impl Vulkan {
                 }))
             }
             Err(error) => {
-                // SAFETY: nothing was made of the instance.
+                // SAFETY: nothing was created from the instance.
                 unsafe { instance.destroy_instance(None) };
                 Err(error)
             }
@@ -171,7 +171,7 @@ impl Vulkan {
 
 impl Drop for Vulkan {
     fn drop(&mut self) {
-        // SAFETY: what was made of the device holds it, so there is nothing left, and its work has ended.
+        // SAFETY: objects created from the device hold it, so none are left, and its work has ended.
         unsafe {
             let _ = self.device.device_wait_idle();
             self.device.destroy_device(None);
@@ -210,7 +210,7 @@ fn open_device(instance: &ash::Instance, choice: Choice) -> Result<(Found, ash::
         if !extensions.iter().any(|extension| extension == khr::external_memory_fd::NAME) {
             continue;
         }
-        // SAFETY: the device is one of the instance's.
+        // SAFETY: the device belongs to the instance.
         let families = unsafe { instance.get_physical_device_queue_family_properties(physical) };
         let all_work = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
         let Some(family) = families.iter().position(|family| family.queue_flags.contains(all_work)) else {
@@ -236,7 +236,7 @@ fn open_device(instance: &ash::Instance, choice: Choice) -> Result<(Found, ash::
 }
 
 fn extensions(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Result<Vec<std::ffi::CString>> {
-    // SAFETY: the device is one of the instance's.
+    // SAFETY: the device belongs to the instance.
     let found = unsafe { instance.enumerate_device_extension_properties(physical) };
     let found = found.named("vkEnumerateDeviceExtensionProperties")?;
     Ok(found.iter().filter_map(|one| one.extension_name_as_c_str().ok().map(CStr::to_owned)).collect())

@@ -92,7 +92,7 @@ impl Buffer {
     ) -> Result<Self> {
         let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(kind);
         let create = vk::BufferCreateInfo::default().size(bytes as u64).usage(USAGE).push_next(&mut external);
-        // SAFETY: the structures are valid. What was made is destroyed below if something fails.
+        // SAFETY: the structs are valid. If something fails, the created objects are destroyed below.
         unsafe {
             let raw = vulkan.device.create_buffer(&create, None).named("vkCreateBuffer")?;
             let requirements = vulkan.device.get_buffer_memory_requirements(raw);
@@ -117,7 +117,7 @@ impl Buffer {
         let get = vk::MemoryGetFdInfoKHR::default()
             .memory(self.memory)
             .handle_type(vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD);
-        // SAFETY: the memory was allocated to be exported so; the descriptor belongs to who asks.
+        // SAFETY: the memory was allocated to be exported this way; the caller owns the descriptor.
         unsafe {
             let descriptor = self.vulkan.by_descriptor.get_memory_fd(&get).named("vkGetMemoryFdKHR")?;
             Ok(OwnedFd::from_raw_fd(descriptor))

@@ -105,8 +105,8 @@ struct Single;
 impl SimdBody for Single {
     #[inline(always)]
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
-        // SAFETY: the code was lowered for this wave, tuples have the registers that the plan counts, and panels are at least
-        // as large as those of any instruction, which a test checks.
+        // SAFETY: the code was lowered for this wave, tuples have as many registers as the plan counts, and panels are
+        // large enough for every instruction; a test checks that.
         unsafe {
             let Parts { row, plan, a, b, d, lanes } = Parts::new(wave, code);
             let pairwise = code.imm & PAIRWISE != 0;
@@ -244,7 +244,7 @@ unsafe fn broadcast_blocks(panel: *mut f32, row: &Instruction, plan: &Plan, mods
             if source == block {
                 continue;
             }
-            // SAFETY: the caller's promise; the blocks are different ones.
+            // SAFETY: the caller's promise; the blocks are distinct.
             unsafe {
                 let row_k = panel.add(k * plan.width);
                 row_k.add(block * row.n).copy_from_nonoverlapping(row_k.add(source * row.n), row.n);
@@ -265,7 +265,7 @@ unsafe fn multiply<S: Simd, const R: usize>(
     pairs: bool,
     clamp: bool,
 ) {
-    // SAFETY: the caller's promise. `pairwise` needs no more than that groups of products are whole.
+    // SAFETY: the caller's promise. `pairwise` only requires whole groups of products.
     unsafe {
         let small = row.n == 4;
         if row.sparse {

@@ -216,7 +216,7 @@ pub(super) unsafe fn chain<S: Simd, const R: usize, const C: usize, const SPREAD
 ) {
     for column in (0..p.width).step_by(C * LANES) {
         for i in (0..p.n).step_by(R) {
-            // SAFETY: `i + R` is at most `n`. The rest is the caller's promise.
+            // SAFETY: `i + R` is at most `n`. The caller promises the rest.
             unsafe {
                 let mut places = [[0; R]; C];
                 let mut sums = [[F::<S>::zero(); R]; C];

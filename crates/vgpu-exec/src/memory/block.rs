@@ -196,7 +196,7 @@ pub(super) unsafe fn transpose_lds<const BITS: usize, const L: usize>(wave: &mut
             Err(fault) => return fail(wave, fault),
         };
         for i in 0..bytes {
-            // SAFETY: the bytes lie in the workgroup's LDS, or nowhere.
+            // SAFETY: the bytes are in the workgroup's LDS, or in the place of dropped accesses.
             *value |= u128::from(unsafe { at.add(i).read() }) << (8 * i);
         }
     }

@@ -205,7 +205,7 @@ impl<const DWORDS: usize> Whole for Store<Dwords<DWORDS>> {
 /// There must be this many dwords.
 #[inline(always)]
 unsafe fn lane<S: Simd, const DWORDS: usize>(from: *const u8) -> [u32; DWORDS] {
-    // SAFETY: the caller's promise; the processor has what the level says.
+    // SAFETY: the caller's promise; the processor has the level's extensions.
     unsafe {
         match S::VEX {
             true => single::load::<DWORDS, true>(from),
@@ -284,7 +284,8 @@ unsafe fn each<M: Whole, S: Simd, const N: usize>(
     range: [u32; 2],
     places: [(*mut u8, *mut u32); N],
 ) -> bool {
-    // SAFETY: the caller's promise. Each chunk's addresses are read before its data are written, to which all have been checked.
+    // SAFETY: the caller's promise. All addresses have been checked, and each chunk's addresses are read before its
+    // data are written.
     unsafe {
         if !within::<S>(row, exec, lanes, range) {
             return false;
@@ -314,7 +315,7 @@ impl<M: Whole> SimdBody for GlobalChunks<M> {
         if exec == 0 {
             return Flow::Next;
         }
-        // SAFETY: operands were lowered for this wave's file. The range that is checked is a live allocation.
+        // SAFETY: operands were lowered for this wave's file. The checked range is a live allocation.
         unsafe {
             let Src::Vector(first) = code.src[0] else { return general::<Global<M>>(wave, code) };
             let row: *const u32 = wave.vgpr.add(first as usize);

@@ -212,7 +212,8 @@ pub(super) unsafe fn count<const L: usize>(wave: &mut Wave, code: &Code) -> Flow
         Ok(word) => word.cast::<u32>(),
         Err(fault) => return fail(wave, fault),
     };
-    // SAFETY: the word lies in the workgroup's LDS, which only this thread uses, or nowhere; `dst` is in the wave's file.
+    // SAFETY: the word is in the workgroup's LDS, which only this thread uses, or in the place of dropped accesses;
+    // `dst` is in the wave's file.
     unsafe {
         let old = word.read();
         let lanes = mask.count_ones();
@@ -233,7 +234,7 @@ pub(super) unsafe fn exchange_two<W: Word, const L: usize>(wave: &mut Wave, code
     let registers = Registers::of::<L>(code);
     let offsets = offset(code);
     let unit = W::BYTES as i64 * if code.imm >> EXTRA_SHIFT & 1 != 0 { 64 } else { 1 };
-    // SAFETY: operands were lowered for this wave's file; the words were found to lie in the workgroup's LDS.
+    // SAFETY: operands were lowered for this wave's file; the words have been checked to be in the workgroup's LDS.
     unsafe {
         let row = register::<L>(wave, first);
         for lane in Bits(wave.exec::<L>()) {
@@ -264,7 +265,7 @@ pub(super) unsafe fn exchange_two<W: Word, const L: usize>(wave: &mut Wave, code
 pub(super) unsafe fn exchange_if<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
     let Src::Vector(first) = code.src[0] else { return Flow::Next };
     let registers = Registers::of::<L>(code);
-    // SAFETY: operands were lowered for this wave's file; the words were found to lie in the workgroup's LDS.
+    // SAFETY: operands were lowered for this wave's file; the words have been checked to be in the workgroup's LDS.
     unsafe {
         let row = register::<L>(wave, first);
         for lane in Bits(wave.exec::<L>()) {
@@ -310,7 +311,7 @@ fn direct(wave: &mut Wave) -> Result<u32, Box<WaveFault>> {
         }
     };
     let at = wave.access.lds_place(AccessKind::Read, address, bytes, None)?;
-    // SAFETY: the element lies in the workgroup's LDS, or nowhere.
+    // SAFETY: the element is in the workgroup's LDS, or in the place of dropped accesses.
     unsafe {
         Ok(match m0 >> 16 & 7 {
             0 => u32::from(at.read()),

@@ -348,7 +348,7 @@ impl<D: Data> Move for Store<D> {
         survey: &Survey,
         _: bool,
     ) {
-        // SAFETY: as for loads; nothing is written for lanes that are off.
+        // SAFETY: as for loads; nothing is written for disabled lanes.
         unsafe {
             let at = wave.vgpr.add(registers.data as usize);
             if survey.contiguous {
@@ -385,7 +385,8 @@ impl<D: Data> Move for Store<D> {
     #[inline(always)]
     unsafe fn rows<const L: usize>(wave: &mut Wave, registers: Registers, memory: *mut u32, mask: u64) {
         for i in 0..D::DWORDS {
-            // SAFETY: the caller's promise: lanes that are off are written with what they hold, and nobody else looks.
+            // SAFETY: the caller's promise: disabled lanes are overwritten with their own values, and nobody else
+            // accesses them.
             unsafe {
                 let value = wave.vgpr.add(registers.data as usize + i * L).cast::<[u32; L]>().read();
                 let at = memory.add(i * L).cast::<[u32; L]>();

@@ -71,8 +71,8 @@ pub(super) unsafe fn atomic<const KIND: u8, W: Word>(wave: &mut Wave, code: &Cod
     for (i, operand) in operands.iter_mut().take(count).enumerate() {
         *operand = data(wave, first, i);
     }
-    // SAFETY: there are operands of four registers, as many as two words of any kind have; the word is aligned and lies in a
-    // live allocation.
+    // SAFETY: operands have up to four registers, enough for two words of any kind; the word is aligned and in a live
+    // allocation.
     unsafe {
         let value = W::get::<1>(operands.as_ptr());
         let second = if rmw == Rmw::CmpSwap { W::get::<1>(operands.as_ptr().add(dwords)) } else { value };

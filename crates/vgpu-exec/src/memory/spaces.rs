@@ -86,7 +86,8 @@ pub(super) unsafe fn flat<M: Move, const L: usize>(wave: &mut Wave, code: &Code)
     }
     const SHARED: u32 = (SHARED_APERTURE >> 32) as u32;
     const PRIVATE: u32 = (PRIVATE_APERTURE >> 32) as u32;
-    // SAFETY: operands were lowered for this wave's file, and those for one memory are where those of FLAT are.
+    // SAFETY: operands were lowered for this wave's file, and instructions for one memory have them in the same places
+    // as FLAT.
     unsafe {
         let high = register::<L>(wave, first + L as u32);
         match uniform(&high, mask) {
@@ -226,7 +227,7 @@ pub(super) unsafe fn lds<M: Move, const L: usize>(
     let aligned = M::ALIGN == 1 || Bits(mask).all(|lane| u64::from(row[lane]).is_multiple_of(M::ALIGN));
     if good && aligned {
         let memory = wave.access.lds;
-        // SAFETY: every enabled lane's bytes were found to lie in the workgroup's LDS.
+        // SAFETY: every enabled lane's bytes have been checked to be in the workgroup's LDS.
         unsafe { M::many::<L>(wave, registers, memory, &row, &survey, false) };
         return Flow::Next;
     }
@@ -253,7 +254,7 @@ unsafe fn lds_lanes<M: Move, const L: usize>(
             let fault = wave.access.misaligned(Space::Lds, M::ACCESS, address, M::ALIGN, lane);
             return fail(wave, fault);
         }
-        // SAFETY: the lane's bytes lie in the workgroup's LDS, or nowhere.
+        // SAFETY: the lane's bytes are in the workgroup's LDS, or in the place of dropped accesses.
         unsafe { M::one::<L>(wave, registers, memory, lane, false) };
     }
     Flow::Next

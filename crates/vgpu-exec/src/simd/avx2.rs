@@ -329,7 +329,8 @@ impl Simd for Avx2 {
 
     #[inline(always)]
     unsafe fn gather(memory: *const u8, offsets: Self::V) -> Self::V {
-        // SAFETY: the caller's promise. The instruction takes offsets as signed, so both are moved by half of their range.
+        // SAFETY: the caller's promise. The instruction treats offsets as signed, so both are shifted by half of their
+        // range.
         unsafe {
             per!(2, |I| {
                 let signed = _mm256_xor_si256(offsets[I], _mm256_set1_epi32(i32::MIN));

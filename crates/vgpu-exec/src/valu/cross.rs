@@ -72,7 +72,7 @@ macro_rules! bodies {
         impl Body for $name {
             #[inline(always)]
             unsafe fn run<const W: usize>($wave: &mut Wave, $code: &Code) -> Flow {
-                // SAFETY: operands were lowered for this wave, which is all that the functions called here ask for.
+                // SAFETY: operands were lowered for this wave, and the functions called here require nothing else.
                 unsafe { $body }
                 #[allow(unreachable_code, reason = "some bodies return themselves")]
                 Flow::Next

@@ -360,7 +360,7 @@ impl<Y: Way> SimdBody for ByPairs<Y> {
 unsafe fn by_pairs<Y: Way, S: Simd, const PLAIN: bool>(wave: &mut Wave, code: &Code) -> Flow {
     let more = code.more;
     let (mut code, mut left) = (code, more);
-    // SAFETY: the caller's promise; as many codes follow as it says, which are of this kind.
+    // SAFETY: the caller's promise; this many codes of the same kind follow.
     unsafe {
         loop {
             if !pairs::<Y, S, PLAIN>(wave, code) {

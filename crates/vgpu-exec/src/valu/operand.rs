@@ -36,7 +36,7 @@ impl Source {
     #[inline(always)]
     unsafe fn find<const PLAIN: bool>(wave: &Wave, code: &Code, i: usize) -> Source {
         let row = code.rows[i % 3];
-        // SAFETY: rows are lowered with one of the bases, and lie in the memory that begins there.
+        // SAFETY: rows are lowered relative to one of the bases, and are in the memory that starts there.
         let at = unsafe {
             let base = if PLAIN {
                 wave.vgpr.cast_const().cast()
@@ -542,7 +542,7 @@ impl<S: Simd> Arg<S> for Four<S> {
     unsafe fn fetch<const MODS: bool>(row: &Source, k: usize) -> Self {
         Four(crate::rows::from_fn(|i| {
             let part = Source { at: row.at.wrapping_add(i * row.high), ..*row };
-            // SAFETY: the caller's promise; only registers are lowered for such operands.
+            // SAFETY: the caller's promise; such operands are always registers.
             unsafe { part.low::<S>(k) }
         }))
     }

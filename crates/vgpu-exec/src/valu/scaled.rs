@@ -126,7 +126,7 @@ impl Body for Convert {
         // FP16_OVFL of MODE.
         let saturates = wave.mode >> 23 & 1 != 0;
         for lane in Bits(wave.exec::<W>()) {
-            // SAFETY: operands were lowered for this wave, with as many registers as their types say.
+            // SAFETY: operands were lowered for this wave, with as many registers as their types require.
             unsafe {
                 let read = |i: usize, register: u32| word::<W>(wave, code.src[i & 3], register, lane);
                 let noise = row.noise.map(|i| read(i, 0));

@@ -34,8 +34,8 @@ impl SimdBody for WideAdd {
             return unsafe { S::call::<Lanes<AddCoU32, false>>(wave, code) };
         }
         let lanes = usize::from(wave.lanes);
-        // SAFETY: the caller's promise. The code was lowered with its other half behind it; each chunk's first result is in its
-        // register before the other half's sources are read.
+        // SAFETY: the caller's promise. The code was lowered with its other half after it. Each chunk's first result is
+        // in its register before the sources of the other half are read.
         unsafe {
             let high = &*std::ptr::from_ref(code).add(1);
             let cx = Cx::new(wave.mode, code, 0, false);

@@ -114,7 +114,7 @@ unsafe extern "C" fn get_info(agent: hsa_agent_t, attribute: hsa_agent_info_t, v
 unsafe fn host_info(attribute: hsa_agent_info_t, value: *mut c_void) -> Result<(), S> {
     use hsa_agent_info_t as I;
     use hsa_amd_agent_info_t as A;
-    // SAFETY: as this function's contract; the types are those the headers give.
+    // SAFETY: this function's contract; the types are those in the headers.
     unsafe {
         match attribute {
             I::HSA_AGENT_INFO_NAME => write_text::<64>(value, "CPU"),
@@ -197,7 +197,7 @@ unsafe fn gpu_info(device: &Device, attribute: hsa_agent_info_t, value: *mut c_v
     use hsa_amd_agent_info_t as A;
     let target = device.target();
     let group = target.max_workgroup_size;
-    // SAFETY: as this function's contract; the types are those the headers give.
+    // SAFETY: this function's contract; the types are those in the headers.
     unsafe {
         match attribute {
             I::HSA_AGENT_INFO_NAME => write_text::<64>(value, target.name),

@@ -119,8 +119,8 @@ unsafe fn copy_bytes(to: u64, from: u64, size: u64) -> Result<(), S> {
         guarded(|| {
             check(to, length)?;
             check(from, length)?;
-            // SAFETY: both ranges were just found in live memory, which stays while this thread is a reader, or are the
-            // program's own as the caller promises. Kernels may access them at the same time, as on hardware.
+            // SAFETY: both ranges were just found in live memory, which stays mapped while this thread is a reader, or
+            // belong to the program, as the caller promises. Kernels may access them at the same time, as on hardware.
             unsafe { std::ptr::copy(from as *const u8, to as *mut u8, length as usize) };
             machine().memory().wrote(to, length);
             Ok(())
@@ -162,8 +162,8 @@ unsafe extern "C" fn memory_fill(pointer: *mut c_void, value: u32, count: usize)
                 }
                 let start = (address + offset) as *mut u32;
                 for index in 0..(length / 4) as usize {
-                    // SAFETY: the range was just found in live memory, which stays while this thread is a reader, and is
-                    // aligned.
+                    // SAFETY: the range is aligned and was just found in live memory, which stays mapped while this
+                    // thread is a reader.
                     unsafe { start.add(index).write(value) };
                 }
                 machine().memory().wrote(address + offset, length);

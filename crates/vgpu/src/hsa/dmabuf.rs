@@ -78,7 +78,7 @@ unsafe extern "C" fn close(descriptor: c_int) -> S {
         if !is_own_memory(descriptor) {
             return Err(S::HSA_STATUS_ERROR_RESOURCE_FREE);
         }
-        // SAFETY: the descriptor is open, and its owner gives it away.
+        // SAFETY: the descriptor is open, and its owner transfers it.
         drop(unsafe { OwnedFd::from_raw_fd(descriptor) });
         Ok(())
     })
@@ -100,7 +100,7 @@ impl Behind {
         if !own && !mesa {
             return Err(INVALID);
         }
-        // SAFETY: the descriptor is open, and the caller keeps it so during the call.
+        // SAFETY: the descriptor is open, and the caller keeps it open during the call.
         let file = unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned();
         let file = File::from(file.map_err(|_| S::HSA_STATUS_ERROR_OUT_OF_RESOURCES)?);
         if !keeps_its_size(&file) {
@@ -191,7 +191,7 @@ unsafe extern "C" fn unmap(pointer: *mut c_void) -> S {
         if !detached(pointer as u64) {
             return Err(INVALID);
         }
-        // SAFETY: it was mapped for the caller, who says here that nobody uses it any more.
+        // SAFETY: it was mapped for the caller, who declares by this call that it is unused.
         unsafe { machine().memory().free(pointer as u64) }.map_err(|error| status_of(&error))
     })
 }

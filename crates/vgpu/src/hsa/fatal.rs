@@ -51,7 +51,7 @@ pub(super) fn is_handled(event: &hsa_amd_event_t) -> bool {
     let handlers = lock(&HANDLERS).clone();
     let mut handled = false;
     for (callback, data) in handlers {
-        // SAFETY: whoever registered the handler said that it can be called so, from another thread.
+        // SAFETY: whoever registered the handler allowed this call from another thread.
         handled |= unsafe { callback(event, data as *mut c_void) } == S::HSA_STATUS_SUCCESS;
     }
     handled

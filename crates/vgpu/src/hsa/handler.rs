@@ -46,8 +46,8 @@ fn add(entry: Entry) -> Result<(), S> {
     let mut started = true;
     THREAD.call_once(|| {
         started = std::thread::Builder::new().name("vgpu-handlers".to_owned()).spawn(serve).is_ok();
-        // SAFETY: the function may be called at any time. What a program's library registered before it made its first handler,
-        // the destructors of its statics among them, runs after it.
+        // SAFETY: the function may be called at any time. Functions that were registered before the first handler, such
+        // as destructors of a library's statics, run after it.
         if unsafe { libc::atexit(finish) } != 0 {
             tracing::debug!("callbacks that are due when the process ends may run late");
         }
@@ -111,14 +111,14 @@ fn serve() {
         // The lock is not held here, because callbacks call HSA functions, including these.
         match entry.task {
             Task::Handler { signal, function, .. } => {
-                // SAFETY: whoever registered the handler said it can be called so, from another thread.
+                // SAFETY: whoever registered the handler allowed this call from another thread.
                 let again = unsafe { function(value, argument) };
                 // The callback may have destroyed the signal.
                 if again && Signal::from_handle(signal.handle()).is_some() {
                     lock(&ENTRIES).push(entry);
                 }
             }
-            // SAFETY: whoever gave the function said it can be called so, from another thread.
+            // SAFETY: whoever passed the function allowed this call from another thread.
             Task::Function(function) => unsafe { function(argument) },
         }
         RUNNING.store(false, Ordering::SeqCst);

@@ -82,13 +82,13 @@ fn is_opencl() -> bool {
         let name = unsafe { CStr::from_ptr(name) }.to_bytes();
         let is_it = name.rsplit(|byte| *byte == b'/').next().is_some_and(|file| file.starts_with(OPENCL));
         if is_it {
-            // SAFETY: the place is the one passed below.
+            // SAFETY: the data is what is passed below.
             unsafe { *found.cast::<bool>() = true };
         }
         libc::c_int::from(is_it)
     }
     let mut found = false;
-    // SAFETY: the function gets the place that it expects, and does not call the loader.
+    // SAFETY: the function gets the data that it expects, and does not call the loader.
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut found).cast()) };
     found
 }
@@ -158,7 +158,7 @@ fn checked(
     if descriptor.is_null() {
         return Err(INVALID);
     }
-    // SAFETY: the caller's descriptor is there.
+    // SAFETY: the caller's descriptor is valid for reads.
     let descriptor = unsafe { descriptor.read_unaligned() };
     if descriptor.geometry != hsa_ext_image_geometry_t::HSA_EXT_IMAGE_GEOMETRY_1DB {
         tracing::warn!("the virtual GPU only has images of the geometry 1DB, which are buffers of texels");
@@ -310,7 +310,7 @@ fn make(
         return Err(INVALID);
     }
     let words = words(&device, data as u64, &described, &format, selection).ok_or(FORMAT_UNSUPPORTED)?;
-    // SAFETY: the caller's place was found not to be null, and is valid for a write.
+    // SAFETY: the caller's place is not null, as checked above, and valid for a write.
     unsafe { write(image, hsa_ext_image_t { handle: keep(&IMAGES, words) }) }
 }
 
@@ -358,7 +358,7 @@ fn make_sampler(agent: hsa_agent_t, known: bool, sampler: *mut hsa_ext_sampler_t
     if !known || sampler.is_null() {
         return Err(INVALID);
     }
-    // SAFETY: the caller's place was found not to be null, and is valid for a write.
+    // SAFETY: the caller's place is not null, as checked above, and valid for a write.
     unsafe { write(sampler, hsa_ext_sampler_t { handle: keep(&SAMPLERS, [0; 16]) }) }
 }
 
@@ -368,7 +368,7 @@ unsafe extern "C" fn sampler_create(
     sampler: *mut hsa_ext_sampler_t,
 ) -> S {
     call(|| {
-        // SAFETY: the caller's descriptor is null or there.
+        // SAFETY: the caller's descriptor is null or valid for reads.
         let described = (!descriptor.is_null()).then(|| unsafe { descriptor.read_unaligned() });
         let known =
             described.is_some_and(|d| is_sampler(d.coordinate_mode, d.filter_mode, &[d.address_mode]));
@@ -382,7 +382,7 @@ unsafe extern "C" fn sampler_create_v2(
     sampler: *mut hsa_ext_sampler_t,
 ) -> S {
     call(|| {
-        // SAFETY: the caller's descriptor is null or there.
+        // SAFETY: the caller's descriptor is null or valid for reads.
         let described = (!descriptor.is_null()).then(|| unsafe { descriptor.read_unaligned() });
         let known = described.is_some_and(|d| is_sampler(d.coordinate_mode, d.filter_mode, &d.address_modes));
         make_sampler(agent, known, sampler)
@@ -442,7 +442,7 @@ unsafe extern "C" fn max_dimension(agent: hsa_agent_t, attribute: hsa_agent_info
         if value.is_null() || !(first..=last).contains(&attribute.0) {
             return Err(INVALID);
         }
-        // SAFETY: as the header says of the attribute.
+        // SAFETY: as the header specifies for the attribute.
         unsafe { info(&device, attribute, value) }.unwrap_or(Err(INVALID))
     })
 }

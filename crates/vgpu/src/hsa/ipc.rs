@@ -168,7 +168,7 @@ unsafe extern "C" fn detach(pointer: *mut c_void) -> S {
         if !detached(address) {
             return Err(INVALID);
         }
-        // SAFETY: it was attached for the caller, who says here that nobody uses it any more.
+        // SAFETY: it was attached for the caller, who declares by this call that it is unused.
         unsafe { machine().memory().free(address) }.map_err(|error| status_of(&error))
     })
 }

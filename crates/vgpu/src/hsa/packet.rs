@@ -140,7 +140,7 @@ fn serve(queue: &Arc<Queue>) {
     while queue.wait_for_packet(id) {
         let header = queue.header(id).load(Ordering::Acquire);
         let mut packet = Packet([0; PACKET as usize]);
-        // SAFETY: the slot is in the ring, which the queue keeps; its producer is done with it, as the header says.
+        // SAFETY: the slot is in the ring, which the queue keeps; the header shows that its producer is done with it.
         unsafe {
             std::ptr::copy_nonoverlapping(
                 queue.slot(id) as *const u8,

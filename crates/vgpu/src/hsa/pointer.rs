@@ -23,7 +23,7 @@ pub(super) struct Notifier {
 impl Notifier {
     /// Announces that the memory is about to be freed. No lock may be held, because callbacks call HSA functions.
     pub(super) fn tell(self) {
-        // SAFETY: whoever registered the callback said that it can be called so.
+        // SAFETY: whoever registered the callback allowed this call.
         unsafe { (self.callback)(self.pointer as *mut c_void, self.user_data as *mut c_void) };
     }
 }
@@ -95,7 +95,7 @@ unsafe extern "C" fn pointer_info(
             if list.is_null() {
                 return Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES);
             }
-            // SAFETY: the list was allocated with that size.
+            // SAFETY: the list was allocated with this size.
             unsafe {
                 std::ptr::copy_nonoverlapping(
                     agents.as_ptr().cast::<u8>(),

@@ -295,8 +295,8 @@ unsafe extern "C" fn agent_pool_info(
         let pool = Pool::from_handle(handle)?;
         let own = agent.handle() == pool.owner().handle();
         let reachable = own || pool.kind().is_some();
-        // SAFETY: the caller's pointer is null or valid for a write of the attribute's type; of links there is room for as
-        // many as there are hops.
+        // SAFETY: the caller's pointer is null or valid for a write of the attribute's type; for links, there is room
+        // for one per hop.
         unsafe {
             match attribute {
                 I::HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS => {
@@ -382,7 +382,7 @@ unsafe extern "C" fn free(pointer: *mut c_void) -> S {
         let address = pointer as u64;
         let known = forget(address, false).ok_or(S::HSA_STATUS_ERROR_INVALID_ALLOCATION)?;
         known.notifiers.into_iter().for_each(Notifier::tell);
-        // SAFETY: it was allocated for the caller, who says here that nobody uses it any more.
+        // SAFETY: it was allocated for the caller, who declares by this call that it is unused.
         unsafe { machine().memory().free(address) }.map_err(|error| status_of(&error))
     })
 }

@@ -93,7 +93,7 @@ unsafe fn index<'a>(queue: u64, which: Index) -> &'a AtomicU64 {
         Index::Read => offset_of!(amd_queue_v2_t, read_dispatch_id),
         Index::Write => offset_of!(amd_queue_v2_t, write_dispatch_id),
     };
-    // SAFETY: the field is 8 aligned bytes of the structure, and every access to it is atomic.
+    // SAFETY: the field is 8 aligned bytes of the struct, and every access to it is atomic.
     unsafe { AtomicU64::from_ptr((queue + offset as u64) as *mut u64) }
 }
 
@@ -152,7 +152,7 @@ impl Queue {
         let ring = match memory.allocate(ring_size, 4096, MemoryKind::Host, None) {
             Ok(ring) => ring,
             Err(error) => {
-                // SAFETY: nobody else has learnt the address.
+                // SAFETY: nobody else knows the address.
                 let freed = unsafe { memory.free(address) };
                 debug_assert!(freed.is_ok());
                 return Err(no_memory(error));
@@ -191,7 +191,7 @@ impl Queue {
             Err(status) => {
                 lock(&SPARE_DOORBELLS).push(doorbell);
                 for block in [address, ring] {
-                    // SAFETY: nobody else has learnt the addresses.
+                    // SAFETY: nobody else knows the addresses.
                     let freed = unsafe { memory.free(block) };
                     debug_assert!(freed.is_ok());
                 }
@@ -224,7 +224,7 @@ impl Queue {
             queue_properties: amd_queue_properties_t::AMD_QUEUE_PROPERTIES_IS_PTR64.0 as u32,
             ..Default::default()
         };
-        // SAFETY: the block was just allocated, is aligned to pages, larger than the structure and known to nobody else.
+        // SAFETY: the block was just allocated, is page-aligned and larger than the struct, and nobody else knows it.
         unsafe { (self.address as *mut amd_queue_v2_t).write(structure) };
         for slot in 0..self.size {
             self.header(slot).store(packet::INVALID, Ordering::Relaxed);
@@ -349,8 +349,8 @@ impl Queue {
     pub(super) fn tell(&self, status: S) {
         self.settle();
         if let Some(callback) = self.callback {
-            // SAFETY: whoever created the queue said that the callback can be called so, from another thread. No lock is
-            // held here: callbacks call HSA functions.
+            // SAFETY: whoever created the queue allowed this call of the callback from another thread. No lock is held
+            // here, because callbacks call HSA functions.
             unsafe { callback(status, self.address as *mut hsa_queue_t, self.data as *mut c_void) };
             let failure = lock(&self.failure);
             if let Some(failure) = failure.as_ref().filter(|_| !self.report_taken.load(Ordering::Acquire)) {
@@ -404,7 +404,7 @@ impl Drop for Queue {
         self.doorbell_signal.destroy();
         lock(&SPARE_DOORBELLS).push(self.doorbell);
         for block in [self.ring, self.address] {
-            // SAFETY: the blocks are the queue's own, and its users have destroyed it.
+            // SAFETY: the blocks belong to the queue, and its users have destroyed it.
             if let Err(error) = unsafe { self.device.memory().free(block) } {
                 tracing::error!(%error, "a queue's memory could not be freed");
             }
@@ -590,7 +590,7 @@ unsafe extern "C" fn set_profiler_enabled(queue: *mut hsa_queue_t, enable: i32) 
         let found = find_or(queue, S::HSA_STATUS_ERROR_INVALID_QUEUE)?;
         let bit = amd_queue_properties_t::AMD_QUEUE_PROPERTIES_ENABLE_PROFILING.0 as u32;
         let field = found.address + offset_of!(amd_queue_v2_t, queue_properties) as u64;
-        // SAFETY: the field is 4 aligned bytes of the queue's structure, which `found` keeps.
+        // SAFETY: the field is 4 aligned bytes of the queue's struct, which `found` keeps alive.
         let properties = unsafe { std::sync::atomic::AtomicU32::from_ptr(field as *mut u32) };
         // Packets always record their times. The bit is set for programs that read it.
         if enable != 0 {
@@ -635,7 +635,7 @@ macro_rules! index_function {
     ($name:ident($($argument:ident),*) -> u64, $which:expr, $index:ident => $body:expr) => {
         unsafe extern "C" fn $name(queue: *const hsa_queue_t, $($argument: u64),*) -> u64 {
             let Ok(found) = find(queue) else { return 0 };
-            // SAFETY: the queue's block stays while `found` does.
+            // SAFETY: `found` keeps the queue's block alive.
             let $index = unsafe { index(found.address, $which) };
             $body
         }
@@ -658,7 +658,7 @@ unsafe extern "C" fn load_read_index(queue: *const hsa_queue_t) -> u64 {
 
 unsafe extern "C" fn store_write_index(queue: *const hsa_queue_t, value: u64) {
     if let Ok(found) = find(queue) {
-        // SAFETY: the queue's block stays while `found` does.
+        // SAFETY: `found` keeps the queue's block alive.
         unsafe { index(found.address, Index::Write) }.store(value, Ordering::Release);
     }
 }

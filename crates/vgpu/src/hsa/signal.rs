@@ -168,7 +168,7 @@ impl Signal {
     pub(super) fn attach(file: File) -> Result<Signal, S> {
         let signal = SHARED.take()?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: the page is the slot's, which was free, and stays mapped all the time.
+        // SAFETY: the page belongs to the slot, which was free, and it stays mapped throughout.
         let mapped = unsafe { map_fixed(signal.0, PAGE, protection, Some((&file, 0))) };
         if let Err(error) = mapped {
             lock(&SHARED.slots).free.push(signal.0);
@@ -238,7 +238,7 @@ impl Signal {
             // Other processes still have it, so only this process's page is replaced, by a private one.
             place.store(Kind::Nothing as u8, Ordering::Release);
             let protection = libc::PROT_READ | libc::PROT_WRITE;
-            // SAFETY: the page is the slot's, and stays mapped for whoever looks at it late.
+            // SAFETY: the page belongs to the slot, and stays mapped for late readers.
             unmapped = unsafe { map_fixed(self.0, PAGE, protection, None) };
         } else {
             self.set_kind(Kind::Nothing);

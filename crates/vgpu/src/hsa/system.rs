@@ -258,7 +258,7 @@ unsafe extern "C" fn major_extension_table(number: u16, major: u16, length: usiz
 unsafe extern "C" fn extension_table(number: u16, major: u16, minor: u16, table: *mut c_void) -> S {
     let sizes = Extension::with_number(number).map_or(&[][..], |found| found.sizes);
     let length = sizes.get(usize::from(minor)).or(sizes.last()).copied().unwrap_or(0);
-    // SAFETY: as this function's contract: the caller's table is that of the version it names.
+    // SAFETY: this function's contract: the caller's table has the version that it names.
     unsafe { major_extension_table(number, major, length, table) }
 }
 

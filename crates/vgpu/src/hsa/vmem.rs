@@ -170,8 +170,8 @@ unsafe extern "C" fn reserve_align(
         }
         let length = size.checked_add(alignment).ok_or(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
         let hint = if address.is_multiple_of(alignment) { address } else { 0 };
-        // SAFETY: new mappings at addresses of the system's choice touch nothing that exists, and what lies outside of the
-        // aligned part is given back.
+        // SAFETY: new mappings at addresses chosen by the system do not affect existing ones, and the parts outside the
+        // aligned range are unmapped.
         let start = unsafe {
             let base = libc::mmap(
                 hint as *mut c_void,
@@ -215,7 +215,7 @@ unsafe extern "C" fn address_free(address: *mut c_void, size: usize) -> S {
         }
         lock(&RESERVED).remove(&address);
         machine().memory().forget(address, size);
-        // SAFETY: the range was reserved here, nothing is mapped in it, and it is known no more.
+        // SAFETY: the range was reserved here, nothing is mapped in it, and its record was just removed.
         unsafe { libc::munmap(address as *mut c_void, size as usize) };
         Ok(())
     })
@@ -296,7 +296,7 @@ unsafe extern "C" fn unmap(address: *mut c_void, size: usize) -> S {
             machine().memory().unregister(address).map_err(|error| status_of(&error))?;
         }
         let removed = state.mapped.remove(&address);
-        // SAFETY: the range is this mapping's, and kernels use it no more.
+        // SAFETY: the range belongs to this mapping, and kernels no longer use it.
         unsafe { map_fixed(address, size as u64, libc::PROT_NONE, None) }
             .map_err(|error| status_of(&error))?;
         drop(state);
@@ -335,7 +335,7 @@ fn apply(address: u64, mapped: &mut Mapped) -> Result<(), S> {
     if mapped.known != wanted && mapped.known.take().is_some() {
         memory.unregister(address).map_err(|error| status_of(&error))?;
     }
-    // SAFETY: the range is this mapping's; what kernels may still do with it is allowed before and after.
+    // SAFETY: the range belongs to this mapping; accesses that kernels may still make are allowed before and after.
     if unsafe { libc::mprotect(address as *mut c_void, size as usize, protection) } != 0 {
         return Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES);
     }
@@ -426,7 +426,7 @@ unsafe extern "C" fn import(descriptor: c_int, out: *mut hsa_amd_vmem_alloc_hand
         if out.is_null() || descriptor < 0 {
             return Err(INVALID);
         }
-        // SAFETY: the caller keeps the descriptor open during the call; one that is not is an error below.
+        // SAFETY: the caller keeps the descriptor open during the call; if it is not open, there is an error below.
         let file = unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned().map_err(|_| INVALID)?;
         let file = File::from(file);
         let size = file.metadata().map_err(|_| INVALID)?.len();

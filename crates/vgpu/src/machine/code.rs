@@ -128,7 +128,8 @@ impl LoadedCode {
             if !fits {
                 return Err(LoadError::TooLarge(segment.end()));
             }
-            // SAFETY: the image's `size` bytes are mapped, ours alone until they are published, and the copy ends in them.
+            // SAFETY: the image's `size` bytes are mapped and unshared until they are published, and the copy ends
+            // within them.
             unsafe {
                 std::ptr::copy_nonoverlapping(
                     data.as_ptr(),
@@ -186,7 +187,8 @@ impl LoadedCode {
                 return Err(bad());
             }
             let data = value.to_le_bytes();
-            // SAFETY: `width` is 4 or 8, and that many bytes at `offset` lie in the image, which is mapped and still ours.
+            // SAFETY: `width` is 4 or 8, and that many bytes at `offset` are in the image, which is mapped and not yet
+            // shared.
             unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), place as *mut u8, width as usize) };
         }
         Ok(())

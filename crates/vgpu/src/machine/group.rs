@@ -100,11 +100,12 @@ impl Group {
         let wave_scratch = launch.wave_scratch();
         let scratch = self.scratch.reserve(launch.waves() * wave_scratch)?;
         if launch.lds_limit != 0 {
-            // SAFETY: the buffer holds at least so many bytes.
+            // SAFETY: the buffer holds at least this many bytes.
             unsafe { lds.write_bytes(0, launch.lds_limit as usize) };
         }
         while self.waves.len() < waves {
-            // SAFETY: the group points each wave at its own buffers before it runs, and keeps them as long.
+            // SAFETY: the group makes each wave point to the group's own buffers before it runs, and keeps them as
+            // long.
             self.waves.push(unsafe { Wave::new(Access::new(Arc::clone(&self.memory))) });
         }
         self.states.clear();
@@ -126,7 +127,7 @@ impl Group {
             wave_scratch,
         };
         for (index, wave) in self.waves[..waves].iter_mut().enumerate() {
-            // SAFETY: the buffer holds the files of all waves of a full workgroup, one after the other.
+            // SAFETY: the buffer holds the files of all waves of a full workgroup in sequence.
             wave.vgpr = unsafe { registers.add(index * dwords) };
             wave.lanes = launch.lanes as u8;
             wave.access.lds = lds;

@@ -270,7 +270,7 @@ impl Memory {
             return Err(MemoryError::ZeroSize);
         }
         let (mut mapping, start) = Mapping::new(size.saturating_add(RED_ZONE), PAGE)?;
-        // SAFETY: the addresses are those of the mapping just made, which nobody knows yet.
+        // SAFETY: the addresses belong to the mapping just made, which nobody else knows yet.
         unsafe { map_fixed(start, size, libc::PROT_READ | libc::PROT_WRITE, Some((&file, offset))) }?;
         mapping.part = offset != 0;
         mapping.file = Some(Arc::new(file));
@@ -584,8 +584,8 @@ impl Memory {
     }
 }
 
-// SAFETY: what was found stays mapped, and writable if it was, until the epoch ends; `synchronize` waits until the wave's worker has
-// entered the next one.
+// SAFETY: a found range stays mapped, and writable if it was, until the epoch ends; `synchronize` waits until the
+// wave's worker has entered the next one.
 unsafe impl GlobalMemory for Memory {
     fn find(&self, address: u64, size: u64) -> Option<(u64, u64, bool)> {
         let state = self.read();
@@ -641,7 +641,7 @@ impl Mapping {
         let pages = size.checked_next_multiple_of(PAGE).ok_or_else(no_room)?;
         let length = pages.checked_add(slack).ok_or_else(no_room)?;
         let bytes = usize::try_from(length).map_err(|_| no_room())?;
-        // SAFETY: a new private mapping at an address of the system's choice touches nothing that exists.
+        // SAFETY: a new private mapping at an address chosen by the system does not affect existing ones.
         let base = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -657,7 +657,7 @@ impl Mapping {
             return Err(MemoryError::Host { size, errno });
         }
         if size >= HUGE_PAGE {
-            // SAFETY: advice about the mapping just made; failing to take it changes nothing.
+            // SAFETY: advice about the mapping just made; ignoring it is harmless.
             unsafe { libc::madvise(base, bytes, libc::MADV_HUGEPAGE) };
         }
         let base = base as u64;
@@ -671,7 +671,7 @@ impl Mapping {
         let mut page = [0u8; PAGE as usize];
         for offset in (0..size).step_by(PAGE as usize) {
             let length = PAGE.min(size - offset) as usize;
-            // SAFETY: the page is one of a live allocation, which the caller keeps.
+            // SAFETY: the page belongs to a live allocation, which the caller keeps.
             unsafe {
                 std::ptr::copy_nonoverlapping((start + offset) as *const u8, page.as_mut_ptr(), length)
             };
@@ -707,7 +707,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made by `new`, nobody else unmaps it, and its owner lets go of it only when unused.
+        // SAFETY: the mapping was made by `new`, nobody else unmaps it, and its owner drops it only when it is unused.
         unsafe {
             libc::munmap(self.base as *mut libc::c_void, self.length as usize);
         }

@@ -328,7 +328,7 @@ struct Worker {
     spare: Vec<Box<Group>>,
 }
 
-// SAFETY: the pointers in a worker's groups are to buffers that the groups own, and only one thread has the worker.
+// SAFETY: the pointers in a worker's groups point to buffers that the groups own, and only one thread has the worker.
 unsafe impl Send for Worker {}
 
 impl Worker {

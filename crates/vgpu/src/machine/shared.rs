@@ -14,7 +14,7 @@ fn last_error(size: u64) -> MemoryError {
 /// An anonymous memory file of `size` zero bytes. It vanishes when nothing has it open or mapped. Its size is sealed,
 /// because a process that accesses a mapping beyond the end of a shrunk file would crash.
 pub(crate) fn memory_file(name: &CStr, size: u64) -> Result<File, MemoryError> {
-    // SAFETY: the name is a text; the file descriptor that is returned belongs to nobody else.
+    // SAFETY: the name is NUL-terminated; the returned file descriptor has no other owner.
     let file = unsafe {
         let descriptor = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
         if descriptor < 0 {

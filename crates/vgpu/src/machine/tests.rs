@@ -129,7 +129,7 @@ fn freeing_waits_for_waves_that_may_still_look() {
     });
     std::thread::sleep(Duration::from_millis(20));
     assert!(!done.load(Ordering::SeqCst), "freed under a running wave");
-    // SAFETY: the range was verified in this slice, so the memory is still there.
+    // SAFETY: the range was verified in this slice, so the memory is still mapped.
     unsafe { (address as *mut u32).write_volatile(1) };
     while memory.lookup(address).is_some() {
         std::thread::yield_now();

@@ -133,7 +133,7 @@ pub(crate) fn run(bytes: &[u8]) -> Option<Result<(), DispatchError>> {
         // Reporting the fault must not fail either.
         assert!(!error.to_string().is_empty());
     }
-    // SAFETY: nobody else has learnt the address.
+    // SAFETY: nobody else knows the address.
     unsafe { memory.free(buffer) }.expect("memory that is still there");
     Some(result.map(|_| ()))
 }

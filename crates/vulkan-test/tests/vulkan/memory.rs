@@ -71,7 +71,7 @@ fn vulkan_computes_in_the_host_s_memory_that_hip_has_pinned() {
     let import = |buffer: &mut MappedBuffer<u32>| {
         let address = buffer.host_mut().unwrap().as_mut_ptr();
         assert!(address.addr().is_multiple_of(alignment));
-        // SAFETY: the buffer has so many bytes there and outlives Vulkan's; the two use it one after the other.
+        // SAFETY: the buffer has this many bytes and outlives Vulkan's; the two use it in turn.
         Arc::new(unsafe { Buffer::on_host(&both.vulkan, address.cast(), bytes) }.unwrap())
     };
     let compute = Compute::new(&both.vulkan, &import(&mut from), &import(&mut to), len as u32).unwrap();
@@ -102,13 +102,13 @@ fn a_kernel_that_leaves_the_imported_bytes_is_a_fault() {
     let vulkan = Buffer::exportable(&both.vulkan, 10_000).unwrap();
     // Less than the actual size: the program chooses how much to import.
     let bytes = 5_000;
-    // SAFETY: the memory has more bytes than that, and Vulkan does nothing with it.
+    // SAFETY: the memory has more bytes than that, and Vulkan does not use it.
     let memory = unsafe { ExternalMemory::import(&both.hip, vulkan.export().unwrap(), bytes) }.unwrap();
     let buffer = memory.buffer::<u32>(0, bytes / 4).unwrap();
     let write_at = both.function("write_at");
     let attempt = |index: i64| {
         let stream = both.hip.stream().unwrap();
-        // SAFETY: an access out of bounds is an error here that harms nothing.
+        // SAFETY: an out-of-bounds access is a harmless error here.
         unsafe {
             write_at.launch(&stream).grid(1).block(64).arg(buffer.address()).arg(index).enqueue().unwrap()
         };
@@ -125,7 +125,7 @@ fn a_kernel_that_leaves_the_imported_bytes_is_a_fault() {
 #[test]
 fn what_is_no_memory_or_too_little_is_refused() {
     let Some(both) = both() else { return };
-    // SAFETY: what is refused is not used.
+    // SAFETY: refused memory is not used.
     let import = |descriptor: OwnedFd, bytes| unsafe { ExternalMemory::import(&both.hip, descriptor, bytes) };
     let null = || OwnedFd::from(std::fs::File::open("/dev/null").unwrap());
     assert!(
@@ -188,7 +188,7 @@ fn the_memory_outlives_vulkan_s_and_the_descriptor_is_hip_s() {
     let file = |number| std::fs::metadata(format!("/proc/self/fd/{number}")).ok().map(|file| file.ino());
     let before = file(number);
     assert!(before.is_some());
-    // SAFETY: the descriptor stands for so much memory, which Vulkan does not use.
+    // SAFETY: the descriptor refers to this much memory, which Vulkan does not use.
     let memory = unsafe { ExternalMemory::import(&both.hip, descriptor, bytes) }.unwrap();
     if both.hip.backend() == Backend::Virtual {
         assert_ne!(file(number), before, "it is closed, or something else by now");

@@ -32,7 +32,7 @@ impl Twin {
     pub fn new(isa: Isa) -> Twin {
         let file = vec![0u32; REGISTERS * 64 + 16];
         let start = file.as_ptr().align_offset(64);
-        // SAFETY: the only pointer that is set is that of the file, which lives as long.
+        // SAFETY: the only pointer that is set is that to the file, which lives as long.
         let wave = unsafe { Wave::new(Access::new(Arc::new(Memory::new()))) };
         Twin { wave, file, start, isa }
     }

@@ -98,7 +98,7 @@ impl Values {
         }
         let key = (step.address, is_second);
         let twin = || Twin::new(self.isa);
-        // SAFETY: a wave runs decoded instructions only.
+        // SAFETY: a wave only runs decoded instructions.
         match unsafe { self.dependences.find(key, inst, wave.mode, twin) } {
             Some(dependence) => {
                 let (unknown, second) = dependence.of(sources.map(|source| source.unknown));

@@ -172,7 +172,7 @@ impl TracedGroup {
                     for register in span.registers() {
                         let Register::Vector(number) = register else { continue };
                         let name = Span { first: register, count: 1 };
-                        // SAFETY: the wave runs the program that names the register.
+                        // SAFETY: the wave runs the program that uses the register.
                         let lanes = unsafe { wave.vector(number) };
                         let _ = write!(self.text, "    {what} {name}=");
                         self.lanes(&lanes, wave);

@@ -26,7 +26,7 @@ fn faults_name_lane_and_address() {
         assert_eq!(bench.run(&load, level), Flow::Next);
 
         let freed = bench.memory.allocate(64, 1, MemoryKind::Coarse, None).unwrap();
-        // SAFETY: nobody else has learnt the address.
+        // SAFETY: nobody else knows the address.
         unsafe { bench.memory.free(freed) }.unwrap();
         aim(&mut bench, Place::Global, freed, &[0; 64]);
         bench.wave.access.begin_slice(bench.memory.enter(&bench.reader));
