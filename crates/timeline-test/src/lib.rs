@@ -91,7 +91,7 @@ impl Timeline {
         }
         // A process that is killed may never write the second end of an arrow.
         let unpaired = ends.values().filter(|ends| ends.contains(&None)).count();
-        assert!(unpaired <= 1, "{unpaired} arrows have one end");
+        assert!(unpaired <= 1, "{unpaired} arrows have only one end");
         let arrows = ends.into_values().filter_map(|[from, to]| Some(Arrow { from: from?, to: to? }));
         timeline.arrows = arrows.collect();
         let order = |slice: &Slice| (slice.track, slice.start, std::cmp::Reverse(slice.end));
@@ -151,7 +151,7 @@ impl Timeline {
             if let Some(last) = open.last() {
                 assert!(
                     slice.end <= last.end,
-                    "they overlap, and neither holds the other: {last:?} {slice:?}"
+                    "they overlap, and neither contains the other: {last:?} {slice:?}"
                 );
             }
             open.push(slice);
@@ -160,7 +160,7 @@ impl Timeline {
             assert!(from.1 <= to.1, "back in time: {from:?} {to:?}");
             for (track, time) in [from, to] {
                 let is_there = self.slices.iter().any(|slice| slice.track == *track && slice.is_at(*time));
-                assert!(is_there, "an arrow ends at no slice: {track:?} {time}");
+                assert!(is_there, "no slice at the end of an arrow: {track:?} {time}");
             }
         }
         // A device's activities on one queue do not overlap.

@@ -41,13 +41,13 @@ impl File {
         }
         let other = beside(&path, process);
         let file = Self::begin(&other, process)?
-            .ok_or_else(|| format!("the file is another process's, and so is {}", other.display()))?;
+            .ok_or_else(|| format!("the file belongs to another process, and so does {}", other.display()))?;
         // Several copies of this crate get here; the one that created the file reports it.
         if file.is_first() {
             // If standard error is closed, nobody reads this.
             let _ = writeln!(
                 io::stderr(),
-                "{} is not this process's; its timeline is {}",
+                "{} belongs to another process; the timeline of this process is {}",
                 path.display(),
                 other.display()
             );
@@ -119,13 +119,13 @@ impl File {
         };
         let problem = match written {
             Ok(length) if length == line.len() => return,
-            Ok(_) => "no more room".to_owned(),
+            Ok(_) => "no space left".to_owned(),
             Err(error) => error.to_string(),
         };
         if !self.has_failed.swap(true, Ordering::Relaxed) {
             let _ = writeln!(
                 io::stderr(),
-                "the timeline {} ends here, since it cannot be written: {problem}",
+                "the timeline {} ends here, because it cannot be written: {problem}",
                 self.path.display()
             );
         }

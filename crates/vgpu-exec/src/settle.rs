@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn waves_stop_before_they_overwrite_what_they_have_read_since_a_barrier() {
         let none: [usize; 0] = [];
-        assert_eq!(stops(&[DsLoadB32, DsStoreB32], &[]), none, "nobody knows where the others are");
+        assert_eq!(stops(&[DsLoadB32, DsStoreB32], &[]), none, "the progress of the others is unknown");
         assert_eq!(stops(&[SBarrier, DsLoadB32, SWaitcnt, DsStoreB32], &[]), [3]);
         assert_eq!(stops(&[SBarrier, DsStoreB32, DsLoadB32, SWaitcnt, DsStoreB32, DsStoreB32], &[]), [4]);
         assert_eq!(stops(&[SBarrier, DsLoadB32, SBarrier, DsStoreB32], &[]), none);
@@ -216,10 +216,10 @@ mod tests {
         let mut settling = Settling::default();
         settling.pass(&inst(SBarrier), false);
         assert_eq!(settling.pass(&inst(DsStoreB32), false).stop, 0, "nothing was read");
-        assert_ne!(settling.pass(&inst(DsStoreB32), true).stop, 0, "a loop's end may have read");
+        assert_ne!(settling.pass(&inst(DsStoreB32), true).stop, 0, "the end of a loop may have read");
         assert_ne!(settling.pass(&inst(DsLoadB32), false).note, 0);
         assert_eq!(settling.pass(&inst(DsLoadB32), false).note, 0, "it is known");
-        assert_ne!(settling.pass(&inst(DsLoadB32), true).note, 0, "a loop's end may have stopped");
+        assert_ne!(settling.pass(&inst(DsLoadB32), true).note, 0, "the end of a loop may have stopped");
         settling.pass(&inst(SSwappcB64), false);
         assert_ne!(settling.pass(&inst(DsLoadB32), false).note, 0, "a function may have stopped");
     }

@@ -29,8 +29,9 @@ fn parameters<'a>([own, shared]: [(&str, &'a str); 2]) -> Result<&'a str, String
         ((_, ""), Some(shared)) => Ok(shared),
         // Other values of the shared variable are meant for other code.
         ((_, ""), None) => Ok(""),
-        ((name, uri), _) => of_virtual(uri)
-            .ok_or_else(|| format!("{name}=`{uri}` names no virtual GPUs; expected `vgpu` or `vgpu:gfx90a`")),
+        ((name, uri), _) => of_virtual(uri).ok_or_else(|| {
+            format!("{name}=`{uri}` does not name a virtual GPU; expected `vgpu` or `vgpu:gfx90a`")
+        }),
     }
 }
 

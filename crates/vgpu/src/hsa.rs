@@ -127,7 +127,7 @@ fn answer(body: impl FnOnce() -> Status) -> S {
         Ok(Ok(())) => S::HSA_STATUS_SUCCESS,
         Ok(Err(status)) => status,
         Err(_) => {
-            tracing::error!("a function of the virtual GPU's HSA panicked");
+            tracing::error!("an HSA function of the virtual GPU panicked");
             S::HSA_STATUS_ERROR
         }
     }

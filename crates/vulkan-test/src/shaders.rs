@@ -150,7 +150,7 @@ mod tests {
             let output = match checked {
                 Ok(output) => output,
                 Err(error) => {
-                    skip(Lack::Tool, format_args!("there is no spirv-val here: {error}"));
+                    skip(Lack::Tool, format_args!("spirv-val is not available: {error}"));
                     return;
                 }
             };

@@ -181,7 +181,7 @@ fn every_instruction_is_executed_or_listed() {
     let stale: Vec<&str> = NOT_COMPUTE.iter().map(|row| row.why).filter(|why| !used.contains(why)).collect();
     assert!(unlisted.is_empty(), "not executed: {unlisted:#?}");
     assert!(listed_but_executed.is_empty(), "executed, though listed: {listed_but_executed:#?}");
-    assert!(stale.is_empty(), "rows that stand for no instruction: {stale:#?}");
+    assert!(stale.is_empty(), "rows without an instruction: {stale:#?}");
 }
 
 #[test]

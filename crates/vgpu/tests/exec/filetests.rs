@@ -123,7 +123,8 @@ fn run_block(block: &Block, stages: &mut [Stage; 2], failures: &mut Vec<String>)
                 for (level, program) in &programs {
                     match check(bench, program, &inst, case, background) {
                         Ok(after) if first.as_ref().is_some_and(|first| *first != after) => {
-                            failures.push(format!("{}: {name}{what}: {level:?} has other bits", case.line));
+                            failures
+                                .push(format!("{}: {name}{what}: {level:?} has different bits", case.line));
                         }
                         Ok(after) => first = first.or(Some(after)),
                         Err(wrong) => {
@@ -236,7 +237,7 @@ fn every_mnemonic_has_a_case_or_a_reason_to_have_none() {
         }
     }
     for reason in reasons.iter().filter(|reason| !used.contains(*reason)) {
-        let _ = writeln!(wrong, "{reason} stands in untested.list for no mnemonic");
+        let _ = writeln!(wrong, "{reason} in untested.list matches no mnemonic");
     }
     assert!(wrong.is_empty(), "\n{wrong}");
 }

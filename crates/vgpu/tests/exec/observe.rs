@@ -190,7 +190,7 @@ fn registers_are_those_that_handlers_read_and_write() {
                         if let Some(register) =
                             after.differences(&differently, lanes).intersection(&written).next()
                         {
-                            failures.push(format!("{what} makes {register:?} of other registers"));
+                            failures.push(format!("{what} computes {register:?} from other registers"));
                         }
                     }
                 }

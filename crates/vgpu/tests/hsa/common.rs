@@ -233,6 +233,6 @@ pub(crate) fn in_child(test: &str, variable: &str, value: &str) -> (std::process
         .args(["--exact", test, "--nocapture"])
         .env(variable, value)
         .output()
-        .expect("this program starts");
+        .expect("this program can be started");
     (ended.status, String::from_utf8_lossy(&ended.stderr).into_owned())
 }

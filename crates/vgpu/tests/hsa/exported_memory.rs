@@ -61,7 +61,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let mapped = unsafe { std::slice::from_raw_parts(memory.cast::<u8>(), size) };
     let mut behind = vec![0; size];
     file.read_exact_at(&mut behind, offset).expect("bytes of the file");
-    assert!(*mapped == *behind, "other memory than the file's");
+    assert!(*mapped == *behind, "not the file's memory");
     // SAFETY: it was mapped above.
     let unmapped = unsafe { (table.hsa_amd_interop_unmap_buffer)(memory) };
     assert_eq!(unmapped, hsa_status_t::HSA_STATUS_SUCCESS);

@@ -33,7 +33,7 @@ fn two_processes_wait_for_each_other_by_one_signal() {
         assert_eq!(hsa!(hsa_signal_wait_scacquire(signal, EQ, 3, 20_000_000_000, BLOCKED)), 3);
         hsa!(hsa_signal_subtract_relaxed(signal, 1));
         ok!(hsa_signal_destroy(signal));
-        assert_eq!(hsa!(hsa_signal_load_scacquire(signal)), 0, "it is not this process's any more");
+        assert_eq!(hsa!(hsa_signal_load_scacquire(signal)), 0, "it no longer belongs to this process");
         return;
     }
     ok!(hsa_init());
@@ -53,7 +53,7 @@ fn two_processes_wait_for_each_other_by_one_signal() {
     assert_eq!(
         hsa!(hsa_signal_load_scacquire(signal)),
         2,
-        "what the other one did last, and its destruction left alone"
+        "the other process's last change, unaffected by its destruction"
     );
 
     // Handles of destroyed objects, of other objects, and of nothing.
@@ -94,7 +94,7 @@ fn export(pointer: *const c_void, size: usize) -> Result<(i32, u64), S> {
     match hsa!(hsa_amd_portable_export_dmabuf(pointer, size, &mut descriptor, &mut offset)) {
         S::HSA_STATUS_SUCCESS => Ok((descriptor, offset)),
         status => {
-            assert_eq!((descriptor, offset), (-5, 77), "nothing is altered");
+            assert_eq!((descriptor, offset), (-5, 77), "nothing is changed");
             Err(status)
         }
     }
@@ -132,7 +132,7 @@ fn memory_behind_a_descriptor_is_the_same_memory() {
         ))
     };
     assert_eq!(import(-1, &mut mapped), INVALID);
-    assert_eq!(import(0, &mut mapped), INVALID, "standard input is no memory");
+    assert_eq!(import(0, &mut mapped), INVALID, "standard input is not memory");
     assert_eq!(import(descriptor, &mut mapped), S::HSA_STATUS_SUCCESS);
     assert!(length == size && mapped != memory && slice::<u8>(mapped, size) == bytes);
     slice::<u8>(mapped, size)[4100] = 201;
@@ -142,7 +142,11 @@ fn memory_behind_a_descriptor_is_the_same_memory() {
     free(memory);
     ok!(hsa_amd_portable_close_dmabuf(descriptor));
     assert_eq!(hsa!(hsa_amd_portable_close_dmabuf(descriptor)), S::HSA_STATUS_ERROR_RESOURCE_FREE);
-    assert_eq!(hsa!(hsa_amd_portable_close_dmabuf(2)), S::HSA_STATUS_ERROR_RESOURCE_FREE, "not one of ours");
+    assert_eq!(
+        hsa!(hsa_amd_portable_close_dmabuf(2)),
+        S::HSA_STATUS_ERROR_RESOURCE_FREE,
+        "not a descriptor of this library"
+    );
     assert_eq!(slice::<u8>(mapped, size)[4100], 201);
     assert_eq!(hsa!(hsa_amd_memory_pool_free(mapped)), INVALID_ALLOCATION, "it is unmapped, not freed");
     ok!(hsa_amd_interop_unmap_buffer(mapped));

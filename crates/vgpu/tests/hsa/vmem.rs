@@ -135,7 +135,7 @@ fn shared_memory_keeps_its_contents_and_is_seen_at_both_addresses() {
     assert_eq!(slice::<u8>(memory, size)[size - 1], 77);
     assert_eq!(hsa!(hsa_amd_memory_pool_free(other)), INVALID_ALLOCATION, "it is detached, not freed");
     free(memory);
-    assert_eq!(slice::<u8>(other, size)[size - 1], 77, "it lives as long as somebody has it");
+    assert_eq!(slice::<u8>(other, size)[size - 1], 77, "it lives as long as anyone holds it");
     let late = hsa!(hsa_amd_ipc_memory_attach(&handle, size, 1, &gpu, &mut null_mut()));
     assert_eq!(late, INVALID);
     ok!(hsa_amd_ipc_memory_detach(other));
@@ -309,7 +309,7 @@ fn memory_that_was_exported_is_imported_in_parts() {
         set_access(other, gpu, hsa_access_permission_t::HSA_ACCESS_PERMISSION_RO),
         S::HSA_STATUS_SUCCESS
     );
-    assert_eq!(slice::<u32>(other, SIZE / 4)[SIZE / 8], 5, "the halves changed places");
+    assert_eq!(slice::<u32>(other, SIZE / 4)[SIZE / 8], 5, "the halves are swapped");
     for (half, imported) in imported.into_iter().enumerate() {
         ok!(hsa_amd_vmem_unmap(start.wrapping_byte_add(half * SIZE / 2), SIZE / 2));
         ok!(hsa_amd_vmem_handle_release(imported));

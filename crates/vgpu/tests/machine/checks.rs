@@ -292,9 +292,9 @@ fn barriers_that_not_all_waves_come_to() {
         );
         let (arrived, at, what, other) = diverges(gpu, "two_barriers", &[out, Arg::I32(1)]);
         let places = (Some(line("another barrier")), Some(line("one barrier")));
-        assert_eq!((arrived, &*what, (at, other)), (waves / 2 + 1, "a wave came to another barrier", places));
+        assert_eq!((arrived, &*what, (at, other)), (waves / 2 + 1, "a wave reached another barrier", places));
         let (_, at, what, _) = diverges(gpu, "unequal_rounds", &[out, Arg::I32(1)]);
-        assert_eq!((at, &*what), (Some(line("unequal")), "a wave has ended without coming to it"));
+        assert_eq!((at, &*what), (Some(line("unequal")), "a wave ended without reaching it"));
     });
 }
 

@@ -123,7 +123,7 @@ fn corrupt_debug_information_is_no_obstacle() {
             bytes[section.clone()].fill(fill);
             unreadable += read_all(&bytes);
         }
-        assert!(unreadable > 0, "{options:?}: nothing was found to be wrong");
+        assert!(unreadable > 0, "{options:?}: no damage was detected");
         let mut random = Random(7);
         for _ in 0..60 {
             let mut bytes = bytes.clone();

@@ -180,7 +180,7 @@ fn occupancy_is_what_the_compiler_says() {
         }
     }
     if compared == 0 {
-        assert!(objects().is_empty(), "the compiler says nothing of occupancy");
+        assert!(objects().is_empty(), "the compiler prints no remarks about occupancy");
         skip(Lack::Tool, "no toolchain");
     }
 }

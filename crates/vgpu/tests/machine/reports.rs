@@ -261,7 +261,7 @@ fn instructions_that_end_a_kernel() {
         // No allocation, and memory that is not code.
         let constants = gpu.code.kernel_object("jump_away").unwrap();
         for to in [16, constants, 0x7fff_0000_0000] {
-            let target = format!("jump to {to:#x}, where no code is");
+            let target = format!("jump to {to:#x}, where there is no code");
             let parts = [target.as_str(), "s_setpc_b64 s["];
             case("jump_away", vec![Arg::U64(to)], &["jump_away"], &parts);
         }

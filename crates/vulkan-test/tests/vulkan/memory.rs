@@ -59,7 +59,7 @@ fn a_triangle_has_the_colours_that_hip_wrote() {
 fn vulkan_computes_in_the_host_s_memory_that_hip_has_pinned() {
     let Some(both) = both() else { return };
     let Some(alignment) = both.vulkan.host_alignment() else {
-        skip(Lack::Device, format_args!("{} imports no host memory", both.vulkan.name()));
+        skip(Lack::Device, format_args!("{} cannot import host memory", both.vulkan.name()));
         return;
     };
     let bytes = (3 * 4096_usize).next_multiple_of(alignment);
@@ -96,7 +96,7 @@ fn vulkan_computes_in_the_host_s_memory_that_hip_has_pinned() {
 fn a_kernel_that_leaves_the_imported_bytes_is_a_fault() {
     let Some(both) = both() else { return };
     if both.hip.backend() != Backend::Virtual {
-        skip(Lack::Device, format_args!("{} does not report every access out of bounds", both.hip));
+        skip(Lack::Device, format_args!("{} does not report every out-of-bounds access", both.hip));
         return;
     }
     let vulkan = Buffer::exportable(&both.vulkan, 10_000).unwrap();
@@ -191,7 +191,7 @@ fn the_memory_outlives_vulkan_s_and_the_descriptor_is_hip_s() {
     // SAFETY: the descriptor refers to this much memory, which Vulkan does not use.
     let memory = unsafe { ExternalMemory::import(&both.hip, descriptor, bytes) }.unwrap();
     if both.hip.backend() == Backend::Virtual {
-        assert_ne!(file(number), before, "it is closed, or something else by now");
+        assert_ne!(file(number), before, "it is closed, or a different file by now");
     }
     drop(vulkan);
     let stream = both.hip.stream().unwrap();

@@ -55,11 +55,11 @@ impl Barriers {
         let without = |wave: &Progress| wave.barriers < round && wave.ended.is_some();
         if let Some(other) = self.waves.iter().position(without) {
             let ended = self.waves[other].ended.unwrap_or_default();
-            return self.fault(round, other, "a wave has ended without coming to it", ended);
+            return self.fault(round, other, "a wave ended without reaching it", ended);
         }
         let elsewhere = |wave: &Progress| wave.barriers == round && wave.at != address;
         match self.waves.iter().position(elsewhere) {
-            Some(other) => self.fault(round, other, "a wave came to another barrier", self.waves[other].at),
+            Some(other) => self.fault(round, other, "a wave reached another barrier", self.waves[other].at),
             None => Ok(()),
         }
     }

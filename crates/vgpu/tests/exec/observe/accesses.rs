@@ -230,7 +230,7 @@ fn accesses_are_those_that_handlers_make() {
                 let Some(after) = bench.run(&program, &before) else { continue };
                 let found = memories.read();
                 if !is_known(inst) {
-                    failures.push(format!("{what}: nothing is known of its accesses"));
+                    failures.push(format!("{what}: its accesses are unknown"));
                     continue;
                 }
                 bench.load(&before);
@@ -266,7 +266,7 @@ fn accesses_are_those_that_handlers_make() {
                         .any(|(said, (byte, other))| said & WRITTEN != 0 && byte != other);
                     let differs = copies || after.vector != other.vector || after.scalar != other.scalar;
                     if differs != (flips == READ && loads) {
-                        failures.push(format!("{what}: that others change what it loads is {differs}"));
+                        failures.push(format!("{what}: whether other bytes change what it loads: {differs}"));
                     }
                 }
             }

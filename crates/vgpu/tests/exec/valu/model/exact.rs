@@ -245,7 +245,7 @@ impl Format {
     pub(super) fn value(self, bits: u64) -> Exact {
         match self.class(bits) {
             Class::Number(exact) => exact,
-            _ => panic!("{bits:#x} is no number"),
+            _ => panic!("{bits:#x} is not a number"),
         }
     }
 
