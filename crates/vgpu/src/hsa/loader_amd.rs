@@ -1,4 +1,4 @@
-//! The AMD loader extension: where code objects are in memory, and where they came from.
+//! The AMD loader extension: the memory addresses and the origins of code objects.
 
 use std::ffi::c_void;
 
