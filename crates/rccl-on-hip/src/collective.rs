@@ -1,8 +1,8 @@
 //! Collective operations over the shared memory.
 //!
-//! Data goes through the ranks' slots piece by piece: a rank copies a piece from its device to its slot, all ranks meet, and each copies
-//! what it needs from the slots of others, or what they add up to, to its device. A rank has two slots, for pieces in turn. It writes to one
-//! again two pieces later: in between, all ranks have met, and they come there only when they have read the piece before.
+//! Data goes through the ranks' slots piece by piece. A rank copies a piece from its device to its slot, and all ranks meet. Each then
+//! copies what it needs from the other slots, or the reduction of them, to its device. A rank has two slots, used in turn, so it reuses
+//! a slot two pieces later. In between, all ranks have met, and a rank gets there only after it has read the earlier piece.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,20 +13,20 @@ use crate::error::{Failure, Result};
 use crate::number;
 use crate::segment::{Reason, Segment};
 
-/// A reduction of fewer bytes, all inputs together, is done by every rank for itself, which saves meeting once more.
+/// Below this size of all inputs together, every rank does the whole reduction itself. That saves one meeting.
 const SMALL: usize = 32 << 10;
 
-/// What a rank's worker works with.
+/// The state of a rank's worker.
 pub(crate) struct Machine {
-    /// Of the segment, which lives longer.
+    /// Pins the segment, which lives longer.
     _pinned: Option<Pinned>,
     pub(crate) segment: Arc<Segment>,
     pub(crate) copies: Copies,
-    /// Operations that all ranks meet for so far.
+    /// The number of operations so far that all ranks meet for.
     operations: u64,
-    /// Pieces so far.
+    /// The number of pieces so far.
     pieces: u64,
-    /// As large as a slot each: results, and what they are combined with.
+    /// Two areas, each as large as a slot: the results, and their bias.
     scratch: HostMemory,
     bias: HostMemory,
 }
@@ -46,10 +46,10 @@ impl Machine {
         Ok(Self { _pinned, segment, copies, operations: 0, pieces: 0, scratch, bias })
     }
 
-    /// Does all of it.
+    /// Does all operations of the work.
     ///
     /// # Safety
-    /// Every address is that of memory which the device reaches, with as many elements as the operation needs, until this returns.
+    /// Until this returns, every address points to memory that the device can access, with as many elements as the operation needs.
     pub(crate) unsafe fn run(&mut self, work: &Work) -> Result {
         for collective in &work.collectives {
             // SAFETY: the caller's promise.
@@ -63,12 +63,12 @@ impl Machine {
         self.segment.ranks()
     }
 
-    /// Operations that all ranks have met for so far.
+    /// The number of operations so far that all ranks have met for.
     pub(crate) fn operations(&self) -> u64 {
         self.operations
     }
 
-    /// Tells the others what this rank is about to do, `same` being what they have to say, too.
+    /// Announces this rank's next operation. `same` must be equal on all ranks.
     fn announce(&mut self, same: [u64; 4], own: [u64; 2]) {
         let notice = &self.segment.control(self.segment.rank).notices[(self.operations & 1) as usize];
         let words = [self.operations, same[0], same[1], same[2], same[3], 0];
@@ -77,13 +77,13 @@ impl Machine {
         self.operations += 1;
     }
 
-    /// The words that a rank has told of its own about the operation that was announced last.
+    /// The rank's own words about the last announced operation.
     fn told(&self, rank: usize) -> [u64; 2] {
         let notice = &self.segment.control(rank).notices[(self.operations & 1 ^ 1) as usize];
         [notice.own[0].load(Ordering::Relaxed), notice.own[1].load(Ordering::Relaxed)]
     }
 
-    /// After all have met for the first time in an operation: whether they have announced the same.
+    /// After the first meeting of an operation: checks that all ranks have announced the same.
     fn agree(&self) -> Result {
         let words = |rank| {
             let notice = &self.segment.control(rank).notices[(self.operations & 1 ^ 1) as usize];
@@ -93,12 +93,12 @@ impl Machine {
         let Some(other) = (0..self.ranks()).find(|&rank| words(rank) != own) else { return Ok(()) };
         self.segment.break_up(Reason::Disagree, self.segment.rank);
         Err(Failure::usage(format!(
-            "ranks {} and {other} do not do the same: kind, type, operator, count or root differ",
+            "ranks {} and {other} called different operations: kind, type, operator, count or root differ",
             self.segment.rank
         )))
     }
 
-    /// All ranks tell each other two words.
+    /// All ranks exchange two words.
     pub(crate) fn exchange(&mut self, kind: Kind, own: [u64; 2]) -> Result<Vec<[u64; 2]>> {
         self.announce([kind as u64, 0, 0, 0], own);
         self.segment.meet()?;
@@ -134,7 +134,7 @@ impl Machine {
             Kind::Reduce | Kind::Gather => rank == root,
             _ => true,
         };
-        // Blocks are a multiple of a cache line apart.
+        // The distance of blocks is a multiple of a cache line.
         let apart = self.segment.slot_bytes() / blocks / 64 * 64;
         let most = apart / size;
         let (mut start, mut is_first) = (0, true);
@@ -162,7 +162,7 @@ impl Machine {
                 (0..ranks).map(at).collect()
             };
             let to = receive.offset(from);
-            // SAFETY: slots are read by those who have met, after they were written; the caller vouches for the addresses.
+            // SAFETY: ranks read slots after the meeting, and so after the writes; the caller vouches for the addresses.
             unsafe {
                 match kind {
                     Kind::AllReduce | Kind::AllReduceWithBias if bytes * ranks > SMALL => {
@@ -196,7 +196,7 @@ impl Machine {
     /// Reduces elements of all inputs to memory of the device, `from` bytes behind its beginning.
     ///
     /// # Safety
-    /// All have so many elements.
+    /// All inputs and the output have this many elements.
     unsafe fn reduce_to(
         &mut self,
         what: &Collective,
@@ -232,10 +232,11 @@ impl Machine {
         unsafe { self.copies.copy(what.receive.offset(from), out, bytes) }
     }
 
-    /// Each rank reduces a part of a piece, in its own slot, of which nobody else reads that part; then all read all parts.
+    /// Each rank reduces one part of a piece into its own slot, where no other rank reads that part meanwhile. Then all ranks read all
+    /// parts.
     ///
     /// # Safety
-    /// The memory has room for so many elements behind `from`, and so has every slot.
+    /// The memory has room for this many elements after `from`, and so has every slot.
     unsafe fn all_reduce_parts(
         &mut self,
         what: &Collective,
@@ -274,7 +275,7 @@ impl Machine {
     /// Copies memory of this rank's device.
     ///
     /// # Safety
-    /// Both sides hold so many bytes.
+    /// Both sides hold this many bytes.
     pub(crate) unsafe fn copy_own(&self, to: Address, from: Address, bytes: usize) -> Result {
         // SAFETY: the caller's promise.
         unsafe { self.copies.copy_inside(to.offset(0), from.offset(0), bytes) }
