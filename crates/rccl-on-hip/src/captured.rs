@@ -172,6 +172,6 @@ unsafe extern "C" fn forgotten(data: *mut c_void) {
 /// Ends captured work. A graph that still runs it does nothing.
 pub(crate) fn forget(key: usize) {
     let gone = live().all.remove(&key);
-    // What it has is dropped without the lock.
+    // Drop its contents without the lock.
     drop(gone);
 }

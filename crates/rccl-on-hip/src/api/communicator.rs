@@ -18,7 +18,7 @@ use crate::group;
 use crate::id::Id;
 use crate::number::Type;
 
-/// What `NCCL_CONFIG_INITIALIZER` puts into `magic`, and into numbers that the program leaves alone.
+/// The value of `magic` in `NCCL_CONFIG_INITIALIZER`, and of numbers that the program leaves unset.
 const CONFIG_MAGIC: u32 = 0xcafe_beef;
 const UNDEFINED: c_int = c_int::MIN;
 
