@@ -19,7 +19,7 @@ const SUCCESS: hiprtcResult = hiprtcResult::HIPRTC_SUCCESS;
 const INVALID_INPUT: hiprtcResult = hiprtcResult::HIPRTC_ERROR_INVALID_INPUT;
 const INVALID_PROGRAM: hiprtcResult = hiprtcResult::HIPRTC_ERROR_INVALID_PROGRAM;
 
-/// Programs, or states of the linker, by handle. Handles are numbers, never used twice, so that a stale one is an error.
+/// Programs, or linker states, by handle. Handles are numbers that are never reused, so a stale one is an error.
 struct Live<T> {
     last: usize,
     live: HashMap<usize, Arc<Mutex<T>>>,
@@ -32,7 +32,7 @@ impl<T> Default for Live<T> {
 }
 
 impl<T> Live<T> {
-    /// Keeps it; returns the handle.
+    /// Stores a value and returns its handle.
     fn add(&mut self, made: T) -> usize {
         self.last += 1;
         self.live.insert(self.last, Arc::new(Mutex::new(made)));
@@ -47,7 +47,7 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs an entry point. No panic gets through to C.
+/// Runs an entry point. Panics never reach C.
 fn entry(work: impl FnOnce() -> Result) -> hiprtcResult {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => SUCCESS,
@@ -158,7 +158,7 @@ pub(crate) unsafe extern "C" fn hiprtcAddNameExpression(
             if program.output.is_some() {
                 return Err(hiprtcResult::HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION);
             }
-            // A line break would end the line that messages name.
+            // A line break would shift the line numbers of messages.
             if expression.is_empty() || expression.to_bytes().contains(&b'\n') {
                 return Err(hiprtcResult::HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID);
             }
@@ -204,7 +204,7 @@ pub(crate) unsafe extern "C" fn hiprtcGetProgramLog(
     entry(|| with(program, |program| unsafe { copy(log, program.log.as_bytes_with_nul()) }))
 }
 
-/// The code object, or the bitcode.
+/// Returns the code object or the bitcode.
 fn output(program: &Program, bitcode: bool) -> Result<&[u8]> {
     match &program.output {
         Some(output) if output.bitcode == bitcode => Ok(&output.bytes),
@@ -340,7 +340,7 @@ pub(crate) unsafe extern "C" fn hiprtcLinkComplete(
                 return Err(INVALID_INPUT);
             }
             link.complete(compiler, current.as_ref())?;
-            // SAFETY: the caller passes places for both, the second one or null. The code is there as long as the state is.
+            // SAFETY: the caller passes places for both, the second one or null. The code lives as long as the state.
             unsafe {
                 put(out, link.output.as_mut_ptr().cast())?;
                 if !size.is_null() {
@@ -387,14 +387,14 @@ pub(crate) unsafe extern "C" fn hiprtcGetErrorString(result: hiprtcResult) -> *c
     name.as_ptr().cast()
 }
 
-/// The extension `compiler_identity`.
+/// The extension function `compiler_identity`.
 pub(crate) unsafe extern "C" fn compiler_identity(out: *mut c_char, size: usize) -> usize {
     let Some(compiler) = COMPILER.get() else { return 0 };
     // SAFETY: the caller gives `size` bytes.
     unsafe { copy_cut(out, size, compiler.identity.as_bytes()) }
 }
 
-/// The extension `set_limits`.
+/// The extension function `set_limits`.
 pub(crate) unsafe extern "C" fn set_limits(
     program: hiprtcProgram,
     milliseconds: u64,
@@ -410,7 +410,7 @@ pub(crate) unsafe extern "C" fn set_limits(
     })
 }
 
-/// The extension `dependencies`.
+/// The extension function `dependencies`.
 pub(crate) unsafe extern "C" fn dependencies(program: hiprtcProgram, out: *mut c_char, size: usize) -> usize {
     let mut length = 0;
     let _ = entry(|| {
@@ -425,7 +425,7 @@ pub(crate) unsafe extern "C" fn dependencies(program: hiprtcProgram, out: *mut c
     length
 }
 
-/// Copies a text, cut to the size and with a NUL behind it; returns its whole length.
+/// Copies a text with a final NUL, truncated to the size. Returns its full length.
 ///
 /// # Safety
 /// `out` is null or has room for `size` bytes.

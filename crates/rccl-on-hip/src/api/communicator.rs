@@ -379,7 +379,9 @@ unsafe fn register<T>(
 fn deregister<T>(comm: ncclComm_t, handle: *mut T, how: Registered) -> Result {
     match Comm::of(comm)?.deregister(handle as usize, how) {
         true => Ok(()),
-        false => Err(Failure::argument("this handle is not registered, or was registered by another function")),
+        false => {
+            Err(Failure::argument("this handle is not registered, or was registered by another function"))
+        }
     }
 }
 
