@@ -51,7 +51,7 @@ fn start(how: impl FnOnce() -> Result<Started, variables::Error>) -> Started {
     drop_in::log::start("libamdhip64");
     output::through_c();
     timeline::start().and_then(|_| how()).unwrap_or_else(|error| {
-        tracing::error!("HIP cannot start with {error}");
+        tracing::error!("HIP cannot start: {error}");
         Started::nothing()
     })
 }
