@@ -1,7 +1,7 @@
-//! Older libraries behind the newest types: fake ones, which a C compiler makes, compare what reaches them with what is
-//! expected and answer with known contents, all in the form that their version has.
+//! Older libraries behind the newest types. A C compiler makes fake libraries, which compare their arguments with expected values and
+//! return known contents, all in the form of their version.
 //!
-//! Where `FERROCM_ROCM_HEADERS` names the headers of all releases, the fakes are compiled against those of their own.
+//! If `FERROCM_ROCM_HEADERS` names the headers of all releases, each fake is compiled against its release's headers.
 
 use std::ffi::{c_char, c_uint, c_void};
 use std::mem::offset_of;
@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use hip_sys::*;
 use test_skip::{Lack, skip};
 
-/// A library of a version, or why there is none here.
+/// A library of a version.
 struct Fake {
     shape: &'static str,
     /// The release whose headers it is compiled against, if there are any.
@@ -41,7 +41,7 @@ impl Fake {
             let reason = "the fake libraries are made for Linux, and Miri cannot open them".to_owned();
             return Err((Lack::Machine, reason));
         }
-        // The library stays open, its file need not.
+        // The library stays open; its file is not needed any more.
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let library = self.compile(folder.path()).map_err(|reason| (Lack::Tool, reason))?;
         // SAFETY: the file is what the compiler has just made; it has no initialisers.
@@ -101,7 +101,7 @@ fn put(chars: &mut [c_char], text: &str) {
     }
 }
 
-/// The tables of both kinds of HIP 5 that can be made here, and their names.
+/// The tables of both forms of HIP 5 that can be made here, with their names.
 fn hip_5() -> impl Iterator<Item = (&'static str, &'static Table)> {
     [("5.2", &HIP_5_2), ("5.7", &HIP_5_7)].into_iter().filter_map(|(name, fake)| Some((name, fake.table()?)))
 }
@@ -232,7 +232,7 @@ fn the_flag_for_shared_memory_is_the_newest() {
     }
 }
 
-/// HIP 5's numbers of memory types, and the newest.
+/// HIP 5's values of memory types, and the newest.
 const TYPES: [(usize, hipMemoryType); 5] = [
     (0, hipMemoryType::hipMemoryTypeHost),
     (1, hipMemoryType::hipMemoryTypeDevice),
@@ -359,7 +359,7 @@ fn solid_copies_reach_the_library_with_its_sizes() {
         Depth: 0xffff_ffff,
     };
     let wrong = HIP_MEMCPY3D { Depth: 0x1_0000_0000, ..copy };
-    // A caller in C may have it anywhere.
+    // A caller in C may place it at any address.
     let mut packed = [0u8; size_of::<HIP_MEMCPY3D>() + 1];
     // SAFETY: there is room, and the write does not care for alignment.
     let odd = unsafe {
@@ -608,7 +608,7 @@ fn memset_nodes_of_hip_6_have_their_parameters_in_another_order() {
     let parameters = hipMemsetParams { dst: at(1), elementSize: 2, height: 3, pitch: 4, value: 5, width: 6 };
     let (add, set) = (table.hipDrvGraphAddMemsetNode, table.hipDrvGraphExecMemsetNodeSetParams);
     let mut node = null_mut();
-    // SAFETY: all are of the types that the functions take, or only compared; the library answers for null.
+    // SAFETY: all arguments have the functions' types, or are only compared; the library handles null.
     unsafe {
         assert_eq!(add(&mut node, at(7), at(8), 9, &parameters, at(10)), SUCCESS);
         assert_eq!(set(at(12), at(11), &parameters, at(10)), SUCCESS);

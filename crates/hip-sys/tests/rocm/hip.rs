@@ -1,4 +1,4 @@
-//! On AMD's own runtime of one release, in a sysroot; `cargo xtask test rocm` runs these.
+//! Tests on AMD's own runtime of one release, in a sysroot; `cargo xtask test rocm` runs these.
 
 use std::ffi::CStr;
 use std::ptr::null_mut;
@@ -9,7 +9,7 @@ use hip_sys::{
 };
 use test_support::sysroot::{Sysroot, compare_symbols};
 
-/// Each release's version of HIP by its headers, and the version in the file's name.
+/// Each release, with the version of HIP in its headers and the version in the file name.
 const VERSIONS: [(&str, (&str, &str)); 4] = [
     ("5.2", ("5.2.3", "5.2.21153")),
     ("5.7", ("5.7.1", "5.7.31921")),
@@ -23,8 +23,8 @@ fn find() -> Option<(Sysroot, &'static str, &'static str)> {
     Some((sysroot, version, file))
 }
 
-/// What a version's functions return where there is no GPU, except the one that counts devices. HIP 5.2 knows no better
-/// word for it, and 5.7 does not on the first call of a process.
+/// The result of a version's functions without a GPU, except the one that counts devices. HIP 5.2 has no better code for it, nor does
+/// 5.7 on the first call of a process.
 fn no_device(version: &str, is_first: bool) -> hipError_t {
     match version {
         "5.2.3" => hipError_t::hipErrorInvalidDevice,
@@ -97,7 +97,7 @@ fn errors_have_the_names_that_the_library_gives_them() {
         // SAFETY: the function takes any value and returns a string that lives as long as the library.
         let theirs = unsafe { CStr::from_ptr((table.hipGetErrorName)(hipError_t(code))) };
         let theirs = theirs.to_str().unwrap();
-        // What a library calls unknown may be an error that came later.
+        // An error that a library calls unknown may be newer than the library.
         if ours != theirs && theirs != "hipErrorUnknown" {
             assert!(!ours.starts_with("hipError_t("), "{code} is {theirs} and has no constant");
             assert_eq!(ours, theirs, "{code}");
@@ -165,6 +165,6 @@ fn what_older_versions_have_in_another_form_is_there_in_the_newest() {
             (table.hipMemPoolCreate)(&mut pool, &hipMemPoolProps::default()),
         ]
     };
-    // None of them is a stub's answer: each got through to the library.
+    // None of these is a stub's result: each call reached the library.
     assert_eq!(statuses, [no_device(version, false); 8]);
 }
