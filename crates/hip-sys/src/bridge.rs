@@ -296,7 +296,7 @@ const fn c_name(text: &'static str) -> &'static CStr {
 /// Makes the entries of a table filled from `library` follow the newest headers.
 pub(crate) fn apply(table: &mut Table, library: &Library) {
     let generation = Generation::of(|name| library.symbol(name).is_some(), library.version());
-    // SAFETY: the library is a HIP runtime: whoever opened it vouched for that.
+    // SAFETY: the library is a HIP runtime: its opener vouched for that.
     unsafe { unmangle(table, |name| library.symbol(name)) };
     // SAFETY: as above; libraries are never closed, and only ours has a function with the extensions' name.
     let own = unsafe { ExportedExtensions::of_library(|name| library.symbol(name)) };

@@ -112,7 +112,7 @@ mod tests {
         let lookup = |name: &CStr| {
             (name == EXTENSIONS_SYMBOL).then(|| NonNull::new(given as *const () as *mut c_void)).flatten()
         };
-        // SAFETY: the function is as asked, but for what the fields are, and nothing calls those.
+        // SAFETY: the function has the right form, except for the fields, which are never called.
         unsafe { ExportedExtensions::of_library(lookup) }
             .map_or(Extensions::NONE, ExportedExtensions::extensions)
     }

@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn a_library_has_all_of_the_functions_or_none() {
         let address = NonNull::<c_void>::dangling();
-        // SAFETY: nothing calls what is found.
+        // SAFETY: the result is never called.
         assert!(unsafe { HostCode::of(|_| Some(address)) }.is_some());
         let lookup = |name: &CStr| (name != c"__hipRegisterManagedVar").then_some(address);
         // SAFETY: as above.

@@ -68,7 +68,7 @@ unsafe fn text<'a>(text: *const c_char) -> Result<&'a CStr> {
     if text.is_null() {
         return Err(INVALID_INPUT);
     }
-    // SAFETY: as this function's contract.
+    // SAFETY: required by this function's contract.
     Ok(unsafe { CStr::from_ptr(text) })
 }
 
@@ -79,7 +79,7 @@ unsafe fn texts<'a>(texts: *const *const c_char, count: c_int) -> Result<Vec<&'a
     if count > 0 && texts.is_null() {
         return Err(INVALID_INPUT);
     }
-    // SAFETY: as this function's contract.
+    // SAFETY: required by this function's contract.
     (0..count).map(|index| unsafe { text(*texts.add(index)) }).collect()
 }
 
@@ -89,7 +89,7 @@ unsafe fn put<T>(out: *mut T, value: T) -> Result {
     if out.is_null() {
         return Err(INVALID_INPUT);
     }
-    // SAFETY: as this function's contract.
+    // SAFETY: required by this function's contract.
     unsafe { out.write(value) };
     Ok(())
 }
@@ -100,7 +100,7 @@ unsafe fn copy(out: *mut c_char, bytes: &[u8]) -> Result {
     if out.is_null() {
         return Err(INVALID_INPUT);
     }
-    // SAFETY: as this function's contract.
+    // SAFETY: required by this function's contract.
     unsafe { out.cast::<u8>().copy_from(bytes.as_ptr(), bytes.len()) };
     Ok(())
 }
@@ -117,7 +117,7 @@ pub(crate) unsafe extern "C" fn hiprtcCreateProgram(
         if program.is_null() {
             return Err(INVALID_PROGRAM);
         }
-        // SAFETY: the caller passes NUL-terminated texts and arrays of as many as it says.
+        // SAFETY: the caller passes NUL-terminated texts and arrays of as many as its count says.
         let (source, headers, names) =
             unsafe { (text(source)?, texts(headers, count)?, texts(names, count)?) };
         let utf8 = |text: &CStr| text.to_str().map(str::to_owned).map_err(|_| INVALID_INPUT);
@@ -177,7 +177,7 @@ pub(crate) unsafe extern "C" fn hiprtcCompileProgram(
 ) -> hiprtcResult {
     entry(|| {
         let compiler = COMPILER.get().ok_or(hiprtcResult::HIPRTC_ERROR_INTERNAL_ERROR)?;
-        // SAFETY: the caller passes as many NUL-terminated options as it says.
+        // SAFETY: the caller passes as many NUL-terminated options as its count says.
         let options = unsafe { texts(options, count)? };
         let options: Vec<&str> = options
             .into_iter()
@@ -200,7 +200,7 @@ pub(crate) unsafe extern "C" fn hiprtcGetProgramLog(
     program: hiprtcProgram,
     log: *mut c_char,
 ) -> hiprtcResult {
-    // SAFETY: the caller passes as much room as `hiprtcGetProgramLogSize` says.
+    // SAFETY: the caller passes as much space as `hiprtcGetProgramLogSize` reports.
     entry(|| with(program, |program| unsafe { copy(log, program.log.as_bytes_with_nul()) }))
 }
 
@@ -218,7 +218,7 @@ pub(crate) unsafe extern "C" fn hiprtcGetCodeSize(program: hiprtcProgram, size: 
 }
 
 pub(crate) unsafe extern "C" fn hiprtcGetCode(program: hiprtcProgram, code: *mut c_char) -> hiprtcResult {
-    // SAFETY: the caller passes as much room as `hiprtcGetCodeSize` says.
+    // SAFETY: the caller passes as much space as `hiprtcGetCodeSize` reports.
     entry(|| with(program, |program| unsafe { copy(code, output(program, false)?) }))
 }
 
@@ -234,7 +234,7 @@ pub(crate) unsafe extern "C" fn hiprtcGetBitcode(
     program: hiprtcProgram,
     bitcode: *mut c_char,
 ) -> hiprtcResult {
-    // SAFETY: the caller passes as much room as `hiprtcGetBitcodeSize` says.
+    // SAFETY: the caller passes as much space as `hiprtcGetBitcodeSize` reports.
     entry(|| with(program, |program| unsafe { copy(bitcode, output(program, true)?) }))
 }
 
@@ -274,7 +274,7 @@ pub(crate) unsafe extern "C" fn hiprtcLinkCreate(
         if link.is_null() || (count > 0 && (options.is_null() || values.is_null())) {
             return Err(INVALID_INPUT);
         }
-        // SAFETY: the caller passes as many options and values as it says.
+        // SAFETY: the caller passes as many options and values as its count says.
         let options: Vec<_> =
             (0..count as usize).map(|index| unsafe { (*options.add(index), *values.add(index)) }).collect();
         // SAFETY: the caller keeps the contract of each option.
@@ -320,7 +320,7 @@ pub(crate) unsafe extern "C" fn hiprtcLinkAddData(
             return Err(INVALID_INPUT);
         }
         with_link(link, |link| {
-            // SAFETY: the caller passes as many bytes as it says.
+            // SAFETY: the caller passes as many bytes as its count says.
             let bytes = unsafe { std::slice::from_raw_parts(image.cast::<u8>(), size) };
             link.add(kind, bytes.to_vec())
         })
@@ -432,7 +432,7 @@ pub(crate) unsafe extern "C" fn dependencies(program: hiprtcProgram, out: *mut c
 unsafe fn copy_cut(out: *mut c_char, size: usize, text: &[u8]) -> usize {
     if size > 0 && !out.is_null() {
         let copied = text.len().min(size - 1);
-        // SAFETY: as this function's contract.
+        // SAFETY: required by this function's contract.
         unsafe {
             out.cast::<u8>().copy_from(text.as_ptr(), copied);
             out.add(copied).write(0);

@@ -67,12 +67,12 @@ impl Link {
                 return Err(hiprtcResult::HIPRTC_ERROR_INVALID_OPTION);
             }
             for index in 0..count {
-                // SAFETY: the caller passes as many texts as it says.
+                // SAFETY: the caller passes as many texts as its count says.
                 let text = unsafe { *texts.add(index) };
                 if text.is_null() {
                     return Err(hiprtcResult::HIPRTC_ERROR_INVALID_OPTION);
                 }
-                // SAFETY: each of them ends in NUL.
+                // SAFETY: each text ends in NUL.
                 let text = unsafe { CStr::from_ptr(text) };
                 let text = text.to_str().map_err(|_| hiprtcResult::HIPRTC_ERROR_INVALID_OPTION)?;
                 link.llvm_options.push(text.into());
@@ -175,7 +175,7 @@ impl Link {
             return;
         }
         let length = text.len().min(self.error_log.size - 1);
-        // SAFETY: the caller has said that there is this much room, for as long as the state is there.
+        // SAFETY: the caller guarantees this much space, as long as the state lives.
         unsafe {
             self.error_log.start.cast::<u8>().copy_from(text.as_ptr(), length);
             self.error_log.start.add(length).write(0);

@@ -15,7 +15,7 @@ fn create(source: &CStr, headers: &[(&CStr, &CStr)]) -> hiprtcProgram {
     let mut program = null_mut();
     let names: Vec<_> = headers.iter().map(|(name, _)| name.as_ptr()).collect();
     let texts: Vec<_> = headers.iter().map(|(_, text)| text.as_ptr()).collect();
-    // SAFETY: the texts live through the call, and there are as many as is said.
+    // SAFETY: the texts live through the call, and their number is right.
     let status = unsafe {
         (table().hiprtcCreateProgram)(
             &mut program,
@@ -140,7 +140,7 @@ fn wrong_calls_are_errors() {
 /// The files of the machine that a program's last compilation depends on, from the extension.
 fn dependencies(program: hiprtcProgram) -> String {
     let tell = table().ext.dependencies.expect("this table tells");
-    // SAFETY: nothing is written to a buffer of no size, and then as much as there is room for.
+    // SAFETY: nothing is written to a buffer of size 0, and then only what fits.
     unsafe {
         let length = tell(program, null_mut(), 0);
         let mut text = vec![0_u8; length + 1];

@@ -139,7 +139,7 @@ mod tests {
             hsa_ven_amd_loader_query_host_address: Some(query),
             ..Default::default()
         };
-        // SAFETY: the table is as long as it was said to be.
+        // SAFETY: the table is as long as reported.
         unsafe { table.cast::<hsa_ven_amd_loader_1_00_pfn_t>().write_unaligned(functions) };
         hsa_status_t::HSA_STATUS_SUCCESS
     }
@@ -157,7 +157,7 @@ mod tests {
         // SAFETY: the function writes the one pointer.
         let status = unsafe { (table.hsa_ven_amd_loader_query_host_address)(at, &raw mut host) };
         assert_eq!((status, host.addr()), (hsa_status_t::HSA_STATUS_SUCCESS, 0x1001));
-        // SAFETY: what the runtime lacks is not called at all.
+        // SAFETY: functions that the runtime lacks are never called.
         let status = unsafe { (table.hsa_ven_amd_loader_iterate_executables)(None, std::ptr::null_mut()) };
         assert_eq!(status, hsa_status_t::HSA_STATUS_ERROR_NOT_SUPPORTED);
     }

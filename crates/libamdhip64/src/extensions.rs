@@ -16,7 +16,7 @@ extern "C" fn ferrocm_hip_extensions_1() -> *const ExportedExtensions {
         let table = hip_on_hsa::unstarted();
         let mut version = 0;
         // If this fails, the version stays unknown.
-        // SAFETY: the place is one to write to; the function needs nothing that would have to be started.
+        // SAFETY: the place is valid for writes; the function needs nothing that would have to be started.
         let _ = unsafe { (table.hipRuntimeGetVersion)(&raw mut version) };
         let own =
             Extensions { leave_reports: Some(leave_reports), open_virtual: Some(open_virtual), ..table.ext };
@@ -47,7 +47,7 @@ unsafe extern "C" fn open_virtual(
         Ok(opened) => opened.uri.as_bytes(),
         Err(reason) => reason.as_bytes(),
     };
-    // SAFETY: the caller passes places for two numbers, and for a text of so many bytes.
+    // SAFETY: the caller passes places for two numbers, and for a text of this many bytes.
     unsafe {
         if let Ok(opened) = &opened {
             first.write(opened.first);

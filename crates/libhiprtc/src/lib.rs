@@ -50,7 +50,7 @@ fn table() -> &'static Table {
 fn current_target() -> Option<TargetId> {
     let hip = hip_sys::Table::load().map_err(|error| tracing::warn!("no current device: {error}")).ok()?;
     let mut device = 0;
-    // SAFETY: the result is a place to write to.
+    // SAFETY: the result is valid for writes.
     let status = unsafe { (hip.hipGetDevice)(&raw mut device) };
     if status != hip_sys::hipError_t::hipSuccess {
         tracing::warn!("no current device: hipGetDevice returned {status:?}");
@@ -58,7 +58,7 @@ fn current_target() -> Option<TargetId> {
     }
     // SAFETY: the structure holds numbers and texts, for which zeros are values.
     let mut properties: hip_sys::hipDeviceProp_tR0600 = unsafe { std::mem::zeroed() };
-    // SAFETY: the result is a place to write to.
+    // SAFETY: the result is valid for writes.
     let status = unsafe { (hip.hipGetDevicePropertiesR0600)(&raw mut properties, device) };
     if status != hip_sys::hipError_t::hipSuccess {
         tracing::warn!("no current device: hipGetDevicePropertiesR0600 returned {status:?}");

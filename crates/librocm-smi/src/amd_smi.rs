@@ -62,17 +62,17 @@ unsafe fn list(devices: &[Identity], count: *mut u32, handles: *mut Handle) -> R
         return Err(Failure::Argument);
     }
     if handles.is_null() {
-        // SAFETY: as this function's contract.
+        // SAFETY: required by this function's contract.
         return unsafe { write(count, devices.len() as u32) };
     }
-    // SAFETY: as this function's contract.
+    // SAFETY: required by this function's contract.
     let room = unsafe { count.read_unaligned() } as usize;
     let fitting = &devices[..devices.len().min(room)];
     for (index, device) in fitting.iter().enumerate() {
-        // SAFETY: as this function's contract; there is room.
+        // SAFETY: required by this function's contract; there is room.
         unsafe { write(handles.add(index), handle(device))? };
     }
-    // SAFETY: as this function's contract.
+    // SAFETY: required by this function's contract.
     unsafe { write(count, fitting.len() as u32) }
 }
 

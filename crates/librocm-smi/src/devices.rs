@@ -57,7 +57,7 @@ pub(crate) unsafe fn write<T>(place: *mut T, value: T) -> Result<(), Failure> {
     if place.is_null() {
         return Err(Failure::Argument);
     }
-    // SAFETY: as this function's contract.
+    // SAFETY: required by this function's contract.
     unsafe { place.write_unaligned(value) };
     Ok(())
 }
@@ -71,7 +71,7 @@ pub(crate) unsafe fn write_text(place: *mut c_char, size: usize, text: &str) -> 
         return Err(Failure::Argument);
     }
     let fits = text.len().min(size - 1);
-    // SAFETY: as this function's contract; no more than `size` bytes.
+    // SAFETY: required by this function's contract; no more than `size` bytes.
     unsafe {
         ptr::copy_nonoverlapping(text.as_ptr(), place.cast(), fits);
         place.add(fits).write(0);

@@ -86,7 +86,7 @@ unsafe fn stand(path: *const c_char) -> Option<Stand> {
     if path.is_null() {
         return None;
     }
-    // SAFETY: as this function's contract.
+    // SAFETY: required by this function's contract.
     let path = unsafe { CStr::from_ptr(path) };
     if path == DEVICE {
         return Some(Stand::File(Cow::Borrowed(c"/dev/null")));
@@ -244,7 +244,7 @@ fn program() -> Option<CString> {
 /// # Safety
 /// `path` is null or a C string.
 unsafe fn asked_for_program(path: *const c_char) -> Option<CString> {
-    // SAFETY: as this function's contract.
+    // SAFETY: required by this function's contract.
     let asks = !path.is_null() && unsafe { CStr::from_ptr(path) } == c"/proc/self/exe";
     asks.then(program).flatten()
 }
@@ -316,12 +316,12 @@ impl Started {
         if path.is_null() || arguments.is_null() {
             return None;
         }
-        // SAFETY: as this function's contract.
+        // SAFETY: required by this function's contract.
         let first = loaded(unsafe { CStr::from_ptr(path) })?;
         let mut all: Vec<*const c_char> = first.iter().map(|argument| argument.as_ptr()).collect();
         // The loader's arguments already have the program's own name.
         let mut index = 1;
-        // SAFETY: as this function's contract: nothing is read behind the first null.
+        // SAFETY: required by this function's contract; nothing is read after the first null.
         unsafe {
             if !(*arguments).is_null() {
                 while !(*arguments.add(index)).is_null() {

@@ -88,7 +88,7 @@ impl Captured {
         };
         let mut object: hipUserObject_t = null_mut();
         let flags = hip_sys::hipUserObjectFlags::hipUserObjectNoDestructorSync.bits();
-        // SAFETY: the handle is a place to write to, and the data is a number.
+        // SAFETY: the handle is valid for writes, and the data is a number.
         let created = unsafe {
             hip!(hip, hipUserObjectCreate(&raw mut object, key as *mut c_void, Some(forgotten), 1, flags))
         };

@@ -36,7 +36,7 @@ impl Machine {
         let memory = || HostMemory::new(hip, segment.slot_bytes());
         let (scratch, bias) = (memory()?, memory()?);
         let (start, bytes) = segment.memory();
-        // SAFETY: the machine has the segment as long as this.
+        // SAFETY: the machine keeps the segment as long as this.
         let pinned = unsafe { Pinned::new(hip, start.as_ptr(), bytes) };
         let _pinned = pinned
             .inspect_err(|failure| {
@@ -115,7 +115,7 @@ impl Machine {
         match what.scale {
             Scale::None => {}
             Scale::Value(word) => scale = word.to_ne_bytes(),
-            // SAFETY: the program has said that a number of the type is there.
+            // SAFETY: the program has said that a number of the type is in memory.
             Scale::Device(at) => unsafe { self.copies.copy(scale.as_mut_ptr(), at.offset(0), size)? },
         }
         let tag = kind as u64 | (element as u64) << 8 | (reduction as u64) << 16;
@@ -147,7 +147,7 @@ impl Machine {
             if sends {
                 for block in 0..blocks {
                     let source = send.offset(block * count * size + from);
-                    // SAFETY: the slot has room for all blocks, and nobody reads it now; the caller vouches for the source.
+                    // SAFETY: the slot has room for all blocks, and no rank reads it now; the caller vouches for the source.
                     unsafe { self.copies.copy(own.add(block * apart), source, bytes)? };
                 }
             }
@@ -157,7 +157,7 @@ impl Machine {
                 is_first = false;
             }
             let slots = |block: usize| -> Vec<*const u8> {
-                // SAFETY: the block is inside of the slot.
+                // SAFETY: the block is inside the slot.
                 let at = |rank| unsafe { self.segment.slot(rank, turn).add(block * apart) }.cast_const();
                 (0..ranks).map(at).collect()
             };
@@ -206,7 +206,7 @@ impl Machine {
     ) -> Result {
         let scales = self.scales();
         let out = self.scratch.start();
-        // SAFETY: the caller's promise; the scratch memory is as large as a slot, and this rank's alone.
+        // SAFETY: the caller's promise; the scratch memory is as large as a slot, and only this rank uses it.
         unsafe {
             number::reduce(what.element, what.reduction, inputs, &scales, out, count);
             self.finish(what, from, count)
@@ -221,7 +221,7 @@ impl Machine {
         let (out, bytes) = (self.scratch.start(), count * what.element.size());
         if what.kind == Kind::AllReduceWithBias {
             let bias = self.bias.start();
-            // SAFETY: both pieces of memory are as large as a slot, and this rank's alone; the caller vouches for the address.
+            // SAFETY: both pieces of memory are as large as a slot, and only this rank uses them; the caller vouches for the address.
             unsafe {
                 self.copies.copy(bias, what.bias.offset(from), bytes)?;
                 let inputs = [out.cast_const(), bias.cast_const()];
@@ -262,7 +262,7 @@ impl Machine {
         let out = self.scratch.start();
         for other in 0..ranks {
             let range = range(other);
-            // SAFETY: the part lies inside of the piece, for which the scratch memory has room.
+            // SAFETY: the part lies inside the piece, for which the scratch memory has room.
             unsafe {
                 let source = self.segment.slot(other, turn).add(range.start * size);
                 out.add(range.start * size).copy_from_nonoverlapping(source, range.len() * size);

@@ -512,10 +512,10 @@ impl Comm {
     /// The stream is null or live, and the communicator's device is current.
     pub(crate) unsafe fn announce(self: &Arc<Self>, batch: &Arc<Batch>, stream: hipStream_t) -> Result {
         let data = Box::into_raw(Box::new((self.clone(), batch.clone()))).cast();
-        // SAFETY: the caller vouches for the stream; the callback takes what the pointer is, once.
+        // SAFETY: the caller vouches for the stream; the callback takes the pointer's value, once.
         let added = unsafe { hip!(self.hip, hipStreamAddCallback(stream, Some(arrived), data, 0)) };
         if added.is_err() {
-            // SAFETY: HIP has refused the pointer, which is this function's again.
+            // SAFETY: HIP has refused the pointer, so this function owns it again.
             drop(unsafe { Box::from_raw(data.cast::<(Arc<Self>, Arc<Batch>)>()) });
         }
         added
@@ -669,7 +669,7 @@ impl Comm {
                 return Ok(());
             }
         };
-        // SAFETY: the program has passed the addresses for this, and leaves the memory alone until its streams have gone on.
+        // SAFETY: the program has passed the addresses for this, and does not use the memory until its streams continue.
         unsafe { machine.run(work) }
     }
 

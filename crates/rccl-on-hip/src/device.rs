@@ -18,7 +18,7 @@ pub(crate) struct Current {
 impl Current {
     pub(crate) fn device(hip: &'static Table) -> Result<i32> {
         let mut device = 0;
-        // SAFETY: the number is a place to write to.
+        // SAFETY: the number is valid for writes.
         unsafe { hip!(hip, hipGetDevice(&raw mut device))? };
         Ok(device)
     }
@@ -51,7 +51,7 @@ pub(crate) struct Relaxed {
 impl Relaxed {
     pub(crate) fn set(hip: &'static Table) -> Result<Self> {
         let mut before = hipStreamCaptureMode::hipStreamCaptureModeRelaxed;
-        // SAFETY: the mode is a place to read from and to write to.
+        // SAFETY: the mode is valid for reads and writes.
         unsafe { hip!(hip, hipThreadExchangeStreamCaptureMode(&raw mut before))? };
         Ok(Self { hip, before })
     }
@@ -77,7 +77,7 @@ impl Copies {
     /// For the current device of the calling thread.
     pub(crate) fn new(hip: &'static Table) -> Result<Self> {
         let mut stream = null_mut();
-        // SAFETY: the handle is a place to write to.
+        // SAFETY: the handle is valid for writes.
         unsafe { hip!(hip, hipStreamCreateWithFlags(&raw mut stream, hip_sys::hipStreamNonBlocking))? };
         Ok(Self { hip, stream })
     }
@@ -89,7 +89,7 @@ impl Copies {
             return Ok(());
         }
         let kind = hipMemcpyKind::hipMemcpyDefault;
-        // SAFETY: the caller's promise; the stream is this one's.
+        // SAFETY: the caller's promise; this value owns the stream.
         unsafe { hip!(self.hip, hipMemcpyWithStream(to.cast(), from.cast(), bytes, kind, self.stream)) }
     }
 
@@ -98,7 +98,7 @@ impl Copies {
     /// # Safety
     /// Both sides hold this many bytes.
     pub(crate) unsafe fn copy_inside(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result {
-        // SAFETY: the caller's promise; the stream is this one's.
+        // SAFETY: the caller's promise; this value owns the stream.
         unsafe {
             self.copy(to, from, bytes)?;
             hip!(self.hip, hipStreamSynchronize(self.stream))
@@ -108,7 +108,7 @@ impl Copies {
 
 impl Drop for Copies {
     fn drop(&mut self) {
-        // SAFETY: the stream is this one's, and every copy on it is done.
+        // SAFETY: this value owns the stream, and every copy on it is done.
         if let Err(failure) = unsafe { hip!(self.hip, hipStreamDestroy(self.stream)) } {
             tracing::warn!("{}", failure.text);
         }
@@ -151,13 +151,13 @@ pub(crate) struct HostMemory {
     start: *mut c_void,
 }
 
-// SAFETY: it is memory; whoever reaches into it says how.
+// SAFETY: it is only memory; each access has its own justification.
 unsafe impl Send for HostMemory {}
 
 impl HostMemory {
     pub(crate) fn new(hip: &'static Table, bytes: usize) -> Result<Self> {
         let mut start = null_mut();
-        // SAFETY: the pointer is a place to write to.
+        // SAFETY: the pointer is valid for writes.
         unsafe { hip!(hip, hipHostMalloc(&raw mut start, bytes, hip_sys::hipHostMallocPortable))? };
         Ok(Self { hip, start })
     }
@@ -170,7 +170,7 @@ impl HostMemory {
 
 impl Drop for HostMemory {
     fn drop(&mut self) {
-        // SAFETY: the memory is this one's, and every copy is done.
+        // SAFETY: this value owns the memory, and every copy is done.
         if let Err(failure) = unsafe { hip!(self.hip, hipHostFree(self.start)) } {
             tracing::warn!("{}", failure.text);
         }
@@ -206,7 +206,7 @@ impl Word {
         if free.is_empty() {
             let mut page: *mut c_void = null_mut();
             let flags = hip_sys::hipHostMallocPortable | hip_sys::hipHostMallocMapped;
-            // SAFETY: the pointer is a place to write to.
+            // SAFETY: the pointer is valid for writes.
             unsafe { hip!(hip, hipHostMalloc(&raw mut page, PAGE, flags))? };
             for at in (0..PAGE).step_by(APART) {
                 // SAFETY: the page was just allocated, is larger, and is aligned; it is never freed.

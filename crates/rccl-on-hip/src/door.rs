@@ -197,7 +197,7 @@ impl Door {
 
 /// Makes new memory, sealed and fully allocated.
 fn make(head: &[u8], bytes: usize) -> io::Result<File> {
-    // SAFETY: the name is a text; the descriptor that is returned belongs to nobody else.
+    // SAFETY: the name is a text; nothing else owns the returned descriptor.
     let file = unsafe {
         let descriptor = libc::memfd_create(c"rccl".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
         if descriptor < 0 {
@@ -231,9 +231,9 @@ fn reopen(memory: BorrowedFd<'_>) -> io::Result<File> {
 fn check_sealed(memory: &File) -> io::Result<()> {
     // SAFETY: the call takes plain numbers.
     let seals = unsafe { libc::fcntl(memory.as_raw_fd(), libc::F_GET_SEALS) };
-    // SAFETY: all of it are numbers.
+    // SAFETY: all fields are numbers.
     let mut system: libc::statfs = unsafe { std::mem::zeroed() };
-    // SAFETY: the descriptor is the file's, and the place is one to write to.
+    // SAFETY: the descriptor is the file's, and the place is valid for writes.
     let told = unsafe { libc::fstatfs(memory.as_raw_fd(), &raw mut system) } == 0;
     match told && is_sealed(seals, system.f_type as c_long) {
         true => Ok(()),
@@ -256,7 +256,7 @@ pub(crate) fn own_user() -> libc::uid_t {
 fn user_of(stream: &UnixStream) -> io::Result<libc::uid_t> {
     let mut peer = libc::ucred { pid: 0, uid: libc::uid_t::MAX, gid: libc::gid_t::MAX };
     let mut size = size_of::<libc::ucred>() as libc::socklen_t;
-    // SAFETY: both are places to write to, and the size is that of the first.
+    // SAFETY: both are valid for writes, and the size is that of the first.
     let code = unsafe {
         libc::getsockopt(
             stream.as_raw_fd(),
@@ -271,7 +271,7 @@ fn user_of(stream: &UnixStream) -> io::Result<libc::uid_t> {
 
 /// Connects to an abstract socket without waiting. `None` if nothing listens there, or its backlog is full.
 fn connect(name: &str) -> io::Result<Option<UnixStream>> {
-    // SAFETY: the call takes numbers; the descriptor that is returned belongs to nobody else.
+    // SAFETY: the call takes numbers; nothing else owns the returned descriptor.
     let socket = unsafe {
         let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
         let descriptor = libc::socket(libc::AF_UNIX, kind, 0);
@@ -280,7 +280,7 @@ fn connect(name: &str) -> io::Result<Option<UnixStream>> {
         }
         OwnedFd::from_raw_fd(descriptor)
     };
-    // SAFETY: all of it are numbers.
+    // SAFETY: all fields are numbers.
     let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
     address.sun_family = libc::AF_UNIX as libc::sa_family_t;
     // Abstract names begin with a zero byte, and end at the address's length.
@@ -307,7 +307,7 @@ fn wait_for<'a>(sockets: impl Iterator<Item = BorrowedFd<'a>>, limit: Duration) 
     let poll =
         |socket: BorrowedFd<'_>| libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let mut polls: Vec<_> = sockets.map(poll).collect();
-    // SAFETY: the list has so many places.
+    // SAFETY: the list has this many entries.
     unsafe { libc::poll(polls.as_mut_ptr(), polls.len() as libc::nfds_t, limit.as_millis() as c_int) };
     polls.iter().map(|poll| poll.revents != 0).collect()
 }
@@ -319,7 +319,7 @@ struct Control([u8; 64]);
 /// # Safety
 /// The message is used only while both arguments stay where they are.
 unsafe fn message(byte: &mut libc::iovec, control: &mut Control) -> libc::msghdr {
-    // SAFETY: all of it are numbers and null pointers.
+    // SAFETY: all fields are numbers and null pointers.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = byte;
     message.msg_iovlen = 1;
@@ -353,7 +353,7 @@ fn receive(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let mut byte = [0_u8];
     let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
     let mut control = Control([0; 64]);
-    // SAFETY: all of it is on the stack until the call has returned.
+    // SAFETY: everything is on the stack until the call returns.
     let (message, read) = unsafe {
         let mut message = message(&mut part, &mut control);
         let flags = libc::MSG_CMSG_CLOEXEC | libc::MSG_DONTWAIT;

@@ -299,7 +299,7 @@ impl Turn {
 fn check_stream(comm: &Comm, stream: hipStream_t) -> Result<Option<Capture>> {
     let _current = current(comm)?;
     let (mut device, mut status) = (-1, hipStreamCaptureStatus::hipStreamCaptureStatusNone);
-    // SAFETY: both are places to write to, and the program has passed a stream.
+    // SAFETY: both are valid for writes, and the program has passed a stream.
     unsafe {
         hip!(comm.hip, hipStreamGetDevice(stream, &raw mut device))
             .map_err(|failure| Failure::argument(failure.text))?;
@@ -315,7 +315,7 @@ fn check_stream(comm: &Comm, stream: hipStream_t) -> Result<Option<Capture>> {
         _ => return Err(Failure::usage("the stream's capture has been invalidated")),
     }
     let (mut id, mut graph) = (0, null_mut());
-    // SAFETY: all are places to write to, or null; the stream is captured.
+    // SAFETY: all are valid for writes, or null; the stream is captured.
     unsafe {
         hip!(
             comm.hip,

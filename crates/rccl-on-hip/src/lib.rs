@@ -8,7 +8,7 @@
 //! # fn run(hip: &'static hip_sys::Table) -> Result<(), rccl_on_hip::Error> {
 //! let rccl = rccl_on_hip::table(hip)?;
 //! let mut id = rccl_sys::ncclUniqueId::default();
-//! // SAFETY: the id is a place to write to.
+//! // SAFETY: the id is valid for writes.
 //! let status = unsafe { (rccl.ncclGetUniqueId)(&mut id) };
 //! assert_eq!(status, rccl_sys::ncclResult_t::ncclSuccess);
 //! # Ok(())

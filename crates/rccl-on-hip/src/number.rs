@@ -257,7 +257,7 @@ unsafe fn typed<N: Number>(
             }
             Reduction::ScaledSum => {
                 let scale = |word: &u64| {
-                    // SAFETY: no number is larger than a word, and any bytes are one.
+                    // SAFETY: no number is larger than a word, and any bytes are valid.
                     std::ptr::from_ref(word).cast::<N>().read_unaligned().widen()
                 };
                 let scales: Vec<N::Wide> = scales.iter().map(scale).collect();
@@ -280,13 +280,13 @@ unsafe fn fold<N: Number>(
 ) {
     for index in 0..count {
         let load = |(rank, input): (usize, &*const u8)| {
-            // SAFETY: the input has so many elements.
+            // SAFETY: the input has this many elements.
             prepare(unsafe { input.cast::<N>().add(index).read_unaligned() }.widen(), rank)
         };
         let mut values = inputs.iter().enumerate().map(load);
         if let Some(first) = values.next() {
             let all = values.fold(first, &combine);
-            // SAFETY: `out` has so many elements; all inputs of this one have been read.
+            // SAFETY: `out` has this many elements; all inputs of this one have been read.
             unsafe { out.cast::<N>().add(index).write_unaligned(N::narrow(finish(all))) };
         }
     }
@@ -307,7 +307,7 @@ mod tests {
             word
         };
         let scales: Vec<u64> = scales.iter().map(word).collect();
-        // SAFETY: all have as many elements.
+        // SAFETY: all have this many elements.
         unsafe { reduce(kind, reduction, &pointers, &scales, out.as_mut_ptr().cast(), out.len()) };
         out
     }

@@ -31,7 +31,7 @@ impl Event {
             return Ok(free.swap_remove(index));
         }
         let mut event: hipEvent_t = null_mut();
-        // SAFETY: the handle is a place to write to.
+        // SAFETY: the handle is valid for writes.
         unsafe { hip!(hip, hipEventCreateWithFlags(&raw mut event, hip_sys::hipEventDisableTiming))? };
         Ok(Self { handle: event as usize, device })
     }
@@ -138,7 +138,7 @@ impl Order {
         if *stream == 0 {
             let _relaxed = Relaxed::set(self.hip)?;
             let mut made: hipStream_t = null_mut();
-            // SAFETY: the handle is a place to write to.
+            // SAFETY: the handle is valid for writes.
             unsafe {
                 hip!(self.hip, hipStreamCreateWithFlags(&raw mut made, hip_sys::hipStreamNonBlocking))?;
             }
@@ -151,7 +151,7 @@ impl Order {
     pub(crate) fn end(&self) {
         let stream = std::mem::take(&mut *self.stream.lock().unwrap_or_else(PoisonError::into_inner));
         if stream != 0 {
-            // SAFETY: the stream is this one's, and nobody gets it any more.
+            // SAFETY: this value owns the stream, and no longer gives it out.
             if let Err(failure) = unsafe { hip!(self.hip, hipStreamDestroy(stream as hipStream_t)) } {
                 tracing::warn!("{}", failure.text);
             }

@@ -580,7 +580,7 @@ fn all(ranks: usize) -> Ranks {
 }
 
 fn byte_lock(rank: usize) -> libc::flock {
-    // SAFETY: all of it are numbers.
+    // SAFETY: all fields are numbers.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     lock.l_type = libc::F_WRLCK as libc::c_short;
     lock.l_whence = libc::SEEK_SET as libc::c_short;
@@ -602,7 +602,7 @@ fn lock(file: &File, rank: usize) -> io::Result<()> {
 /// Whether another descriptor holds the lock on a rank's byte.
 fn is_locked(file: &File, rank: usize) -> io::Result<bool> {
     let mut lock = byte_lock(rank);
-    // SAFETY: the descriptor is the file's, and the lock is a place to write to.
+    // SAFETY: the descriptor is the file's, and the lock is valid for writes.
     match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(lock.l_type != libc::F_UNLCK as libc::c_short),
@@ -612,7 +612,7 @@ fn is_locked(file: &File, rank: usize) -> io::Result<bool> {
 /// Sleeps while the word is `value`, for at most `limit`. False if it was not woken.
 fn futex_wait(word: &AtomicU32, value: u32, limit: Duration) -> bool {
     let limit = libc::timespec { tv_sec: 0, tv_nsec: limit.subsec_nanos().into() };
-    // SAFETY: the word and the time are there during the call.
+    // SAFETY: the word and the time are valid during the call.
     let code = unsafe {
         libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &raw const limit, 0, 0)
     };
@@ -620,7 +620,7 @@ fn futex_wait(word: &AtomicU32, value: u32, limit: Duration) -> bool {
 }
 
 fn futex_wake(word: &AtomicU32) {
-    // SAFETY: the word is there.
+    // SAFETY: the word is valid.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX, 0, 0, 0) };
 }
 

@@ -97,7 +97,7 @@ impl Lane {
                 let (start, most) = ring.piece(place);
                 let count = room.min(most).min(rest);
                 let device = message.address.offset(self.done);
-                // SAFETY: the piece lies in the ring, and the counts say that it is this side's; the caller vouches for the address.
+                // SAFETY: the piece lies in the ring, and the counts say that it belongs to this side; the caller vouches for the address.
                 unsafe {
                     match self.sends {
                         true => machine.copies.copy(start, device, count)?,
@@ -165,7 +165,7 @@ impl Ring {
     /// The address of a position in the byte stream, and how many bytes follow it contiguously.
     fn piece(&self, place: u64) -> (*mut u8, usize) {
         let at = place as usize & (self.size - 1);
-        // SAFETY: it is inside.
+        // SAFETY: the offset is inside the ring.
         (unsafe { self.bytes.add(at) }, self.size - at)
     }
 

@@ -37,7 +37,7 @@ impl UniqueId {
 
     fn of_table(table: &'static Table) -> Result<Self> {
         let mut id = ncclUniqueId::default();
-        // SAFETY: the id is a place to write to.
+        // SAFETY: the id is valid for writes.
         let code = unsafe { (table.ncclGetUniqueId)(&raw mut id) };
         check(table, null_mut(), "ncclGetUniqueId", code)?;
         Ok(Self(id.internal.map(|byte| byte as u8)))
@@ -318,7 +318,7 @@ impl Communicator {
                 let virtual_id = i32::try_from(u64::from(first) + before as u64);
                 let virtual_id =
                     virtual_id.map_err(|_| Error::Size { operation: MULTI, size: first as usize })?;
-                // SAFETY: the handle is a place to write to.
+                // SAFETY: the handle is valid for writes.
                 let code = unsafe {
                     (table.ncclCommInitRankMulti)(handle, count, id.raw(), *rank as i32, virtual_id)
                 };
@@ -331,7 +331,7 @@ impl Communicator {
                 };
                 check(table, null_mut(), "ncclCommInitRankConfig", code)
             } else {
-                // SAFETY: the handle is a place to write to.
+                // SAFETY: the handle is valid for writes.
                 let code = unsafe { (table.ncclCommInitRank)(handle, count, id.raw(), *rank as i32) };
                 check(table, null_mut(), "ncclCommInitRank", code)
             }
@@ -521,7 +521,7 @@ impl Inner {
             return Err(Error::NotReady { operation });
         }
         let (mut rank, mut size) = (0, 0);
-        // SAFETY: the handle is live, and the numbers are places to write to.
+        // SAFETY: the handle is live, and the numbers are valid for writes.
         unsafe {
             let code = (self.table.ncclCommUserRank)(handle, &raw mut rank);
             check(self.table, handle, "ncclCommUserRank", code)?;
@@ -537,7 +537,7 @@ impl Inner {
     fn is_settled(&self, state: &mut State, operation: &'static str) -> Result<bool> {
         let Some(Handle(handle)) = state.handle else { return Err(Error::Aborted { operation }) };
         let mut status = ncclResult_t::ncclSuccess;
-        // SAFETY: the handle is live, and the status is a place to write to.
+        // SAFETY: the handle is live, and the status is valid for writes.
         let code = unsafe { (self.table.ncclCommGetAsyncError)(handle, &raw mut status) };
         check(self.table, handle, "ncclCommGetAsyncError", code)?;
         match status {
@@ -584,7 +584,7 @@ impl Inner {
     fn abort(&self, state: &mut State) -> Result<()> {
         let Some(Handle(handle)) = state.handle.take() else { return Ok(()) };
         let _current = Current::set(&self.device)?;
-        // SAFETY: the handle was live, and nobody has it any more.
+        // SAFETY: the handle was live, and nothing else uses it.
         let code = unsafe { (self.table.ncclCommAbort)(handle) };
         check(self.table, null_mut(), "ncclCommAbort", code)
     }
@@ -610,7 +610,7 @@ impl Inner {
         }
         let Some(Handle(handle)) = state.handle.take() else { return Ok(()) };
         let _current = Current::set(&self.device)?;
-        // SAFETY: the handle was live, and nobody has it any more.
+        // SAFETY: the handle was live, and nothing else uses it.
         let code = unsafe { (self.table.ncclCommDestroy)(handle) };
         check(self.table, null_mut(), "ncclCommDestroy", code)
     }

@@ -19,7 +19,7 @@ impl<'a> Current<'a> {
     pub(crate) fn set(device: &'a Device) -> Result<Self> {
         let table = device.table();
         let mut before = 0;
-        // SAFETY: the number is a place to write to.
+        // SAFETY: the number is valid for writes.
         check("hipGetDevice", unsafe { (table.hipGetDevice)(&raw mut before) })?;
         // SAFETY: the call takes a number.
         check("hipSetDevice", unsafe { (table.hipSetDevice)(device.ordinal() as i32) })?;

@@ -52,7 +52,7 @@ pub struct F8E4M3(pub u8);
 #[repr(transparent)]
 pub struct F8E5M2(pub u8);
 
-// SAFETY: a byte under another name.
+// SAFETY: it reinterprets a byte.
 unsafe impl DeviceCopy for F8E4M3 {}
 // SAFETY: as above.
 unsafe impl DeviceCopy for F8E5M2 {}

@@ -225,7 +225,7 @@ impl<'a> Group<'a> {
             NAME,
             || self.call_all(&addresses),
             || {
-                // SAFETY: the information is a place to read from and to write to.
+                // SAFETY: the information is valid for reads and writes.
                 unsafe { (table.ncclGroupSimulateEnd)(&raw mut info) }
             },
         )?;
@@ -358,7 +358,7 @@ impl Call<'_> {
         }
         let (table, stream) = (self.stream.device().table(), self.stream.as_raw());
         let (mut status, mut id) = (hipStreamCaptureStatus::hipStreamCaptureStatusNone, 0);
-        // SAFETY: the stream is live, and both are places to write to.
+        // SAFETY: the stream is live, and both are valid for writes.
         let code = unsafe { (table.hipStreamGetCaptureInfo)(stream, &raw mut status, &raw mut id) };
         match code {
             hipError_t::hipSuccess => Ok(Some(id)),

@@ -35,7 +35,7 @@ impl Communicator {
         let residence = ncclScalarResidence_t::ncclScalarHostImmediate;
         inner.with_handle(NAME, |table, handle| {
             let scale: *mut c_void = (&raw mut scale).cast();
-            // SAFETY: the handle is live; the number is read before the call returns, and the operator is a place to write to.
+            // SAFETY: the handle is live; the number is read before the call returns, and the operator is valid for writes.
             unsafe { (table.ncclRedOpCreatePreMulSum)(&raw mut raw, scale, T::TYPE, residence, handle) }
         })?;
         Ok(Scaled { inner: inner.clone(), raw, marker: PhantomData })

@@ -167,11 +167,11 @@ pub fn allocate<T: Element>(device: &Device, len: usize) -> Result<DeviceBuffer<
     }
     let _current = Current::set(device)?;
     let mut address = null_mut();
-    // SAFETY: the address is a place to write to.
+    // SAFETY: the address is valid for writes.
     let code = unsafe { (table.ncclMemAlloc)(&raw mut address, bytes) };
     check(table, null_mut(), NAME, code)?;
     let address = address as usize;
     let owner = Allocated { table, device: device.clone(), address };
-    // SAFETY: the memory was just allocated, has as many bytes, and lives as long as its owner.
+    // SAFETY: the memory was just allocated, has this many bytes, and lives as long as its owner.
     Ok(unsafe { DeviceBuffer::from_raw_parts(device, hip::DeviceAddress(address as u64), len, owner)? })
 }

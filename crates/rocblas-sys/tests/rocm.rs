@@ -127,7 +127,7 @@ fn what_older_versions_have_in_another_form_is_there_in_the_newest() {
     let table = Table::load().unwrap();
     assert!(table.has("rocblas_strmm"));
     let none = rocblas_operation::rocblas_operation_none;
-    // SAFETY: the function turns a null handle away before it reads anything else.
+    // SAFETY: the function refuses a null handle before it reads anything else.
     let status = unsafe {
         (table.rocblas_strmm)(
             null_mut(),

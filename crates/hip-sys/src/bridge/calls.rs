@@ -57,7 +57,7 @@ unsafe fn with<New: Copy, Old>(
     if given.is_null() {
         return call(null());
     }
-    // SAFETY: the caller vouches for it, but not that it is aligned.
+    // SAFETY: the caller vouches for it, but not for alignment.
     let new = unsafe { given.read_unaligned() };
     match convert(&new) {
         Ok(old) => call(&old),
@@ -80,7 +80,7 @@ unsafe fn with_array<New: Copy, Old: Copy + Default>(
         return call(null());
     }
     let count = count as usize;
-    // SAFETY: the caller vouches for the elements, but not that they are aligned.
+    // SAFETY: the caller vouches for the elements, but not for alignment.
     let element = |index: usize| convert(&unsafe { given.add(index).read_unaligned() });
     let mut few = [Old::default(); 8];
     if let Some(few) = few.get_mut(..count) {
@@ -112,7 +112,7 @@ unsafe fn receive<New, Old: Default>(
     let mut old = Old::default();
     let status = call(&mut old);
     if status == hipError_t::hipSuccess {
-        // SAFETY: the caller vouches for the place, but not that it is aligned.
+        // SAFETY: the caller vouches for the place, but not for alignment.
         unsafe { place.write_unaligned(convert(&old)) };
     }
     status
@@ -125,7 +125,7 @@ unsafe fn receive<New, Old: Default>(
 unsafe fn renumber_memory_type(place: *mut c_void) {
     let place = place.cast::<u32>();
     if !place.is_null() {
-        // SAFETY: the caller vouches for it, but not that it is aligned.
+        // SAFETY: the caller vouches for it, but not for alignment.
         unsafe {
             let old = v5_7::hipMemoryType(place.read_unaligned());
             place.write_unaligned(convert::memory_type_of_5(old).0);
@@ -185,7 +185,7 @@ calls! {
         if status != hipError_t::hipSuccess {
             return status;
         }
-        // SAFETY: neither is null; the caller vouches for both, but not that they are aligned.
+        // SAFETY: neither is null; the caller vouches for both, but not for their alignment.
         unsafe {
             match convert::texture_width(bytes, &format.read_unaligned()) {
                 Ok(elements) => width.write_unaligned(elements),

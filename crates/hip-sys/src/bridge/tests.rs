@@ -152,7 +152,7 @@ fn a_file_descriptor_is_passed_by_its_place_before_7_1() {
     assert!(HELD[SLOTS - 1].set(own).is_ok());
     let mut handle = at(0);
     let kind = hipMemAllocationHandleType::hipMemHandleTypePosixFileDescriptor;
-    // SAFETY: the place is one, and the function above is what is called.
+    // SAFETY: the place is valid, and the called function is the one above.
     let status =
         unsafe { calls::hipMemImportFromShareableHandle::<{ SLOTS - 1 }>(&raw mut handle, at(17), kind) };
     assert_eq!((status, handle), (hipError_t::hipSuccess, at(17)));

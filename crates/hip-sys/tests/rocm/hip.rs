@@ -64,7 +64,7 @@ fn without_a_gpu_every_answer_is_an_error_with_a_name() {
     }
     let table = Table::load().unwrap();
     let (mut count, mut device, mut memory, mut stream) = (-1, -1, null_mut(), null_mut());
-    // SAFETY: every place is of the type that the function writes, if it writes.
+    // SAFETY: every place has the type that the function writes, if it writes.
     let (first, counted, others) = unsafe {
         (
             (table.hipInit)(0),
@@ -152,7 +152,7 @@ fn what_older_versions_have_in_another_form_is_there_in_the_newest() {
     let (host, on_device) = (hipMemoryType::hipMemoryTypeHost, hipMemoryType::hipMemoryTypeDevice);
     let copy_2d = hip_Memcpy2D { srcMemoryType: host, dstMemoryType: on_device, ..Default::default() };
     let copy_3d = HIP_MEMCPY3D { srcMemoryType: host, dstMemoryType: on_device, ..Default::default() };
-    // SAFETY: every place is of the type that the function reads or writes.
+    // SAFETY: every place has the type that the function reads or writes.
     let statuses = unsafe {
         [
             (table.hipGetDevicePropertiesR0600)(&mut properties, 0),

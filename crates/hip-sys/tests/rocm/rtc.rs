@@ -91,7 +91,7 @@ fn compile(table: &Table, source: &CStr, target: &str) -> Result<Vec<u8>, (hiprt
             let status = unsafe { (table.hiprtcGetCodeSize)(program, &mut size) };
             assert_eq!(status, hiprtcResult::HIPRTC_SUCCESS);
             let mut code = vec![0u8; size];
-            // SAFETY: the buffer has the size that the compiler said.
+            // SAFETY: the buffer has the size that the compiler reported.
             let status = unsafe { (table.hiprtcGetCode)(program, code.as_mut_ptr().cast()) };
             assert_eq!(status, hiprtcResult::HIPRTC_SUCCESS);
             Ok(code)
@@ -102,7 +102,7 @@ fn compile(table: &Table, source: &CStr, target: &str) -> Result<Vec<u8>, (hiprt
             let status = unsafe { (table.hiprtcGetProgramLogSize)(program, &mut size) };
             assert_eq!(status, hiprtcResult::HIPRTC_SUCCESS);
             let mut log = vec![0u8; size + 1];
-            // SAFETY: the buffer has the size that the compiler said, and one more.
+            // SAFETY: the buffer has the size that the compiler reported, plus one.
             let status = unsafe { (table.hiprtcGetProgramLog)(program, log.as_mut_ptr().cast()) };
             assert_eq!(status, hiprtcResult::HIPRTC_SUCCESS);
             Err((error, CStr::from_bytes_until_nul(&log).unwrap().to_string_lossy().into_owned()))

@@ -24,7 +24,7 @@ fn open(table: &Table, uri: &str) -> Result<(std::ops::Range<c_int>, String), St
     let uri = CString::new(uri).unwrap();
     let open = table.ext.open_virtual.expect("the drop-in has virtual GPUs");
     let place: *mut c_char = text.as_mut_ptr();
-    // SAFETY: the URI ends in a NUL, and the results are places to write to, of that size.
+    // SAFETY: the URI ends in a NUL, and the results are valid for writes, of that size.
     let opened = unsafe { open(uri.as_ptr(), &raw mut first, &raw mut count, place, text.len()) };
     // SAFETY: the drop-in has written a text that ends in a NUL.
     let text = unsafe { CStr::from_ptr(place) }.to_str().unwrap().to_owned();
@@ -48,7 +48,7 @@ fn write_behind(device: &Device) -> Error {
     let stream = device.stream().unwrap();
     let mut data = DeviceBuffer::<f32>::zeroed(&stream, 64).unwrap();
     let write = kernels(device).function("write_at").unwrap();
-    // SAFETY: only run where an access out of bounds is an error that harms nothing.
+    // SAFETY: only run where an out-of-bounds access is a harmless error.
     unsafe { write.launch(&stream).grid(1).block(64).arg(&mut data).arg(64_i64).enqueue() }.unwrap();
     stream.synchronize().unwrap_err()
 }
@@ -135,7 +135,7 @@ fn starts() {
     let table = table();
     let expected = std::env::var("STARTS").unwrap();
     let mut count = 0;
-    // SAFETY: the place is one to write to.
+    // SAFETY: the place is valid for writes.
     let code = unsafe { (table.hipGetDeviceCount)(&raw mut count) };
     assert_eq!(code, hipError_t::hipSuccess);
     // SAFETY: the table is the drop-in's.

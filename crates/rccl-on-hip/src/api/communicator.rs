@@ -153,7 +153,7 @@ pub(crate) unsafe extern "C" fn ncclCommInitAll(
                 return Err(Failure::argument("comms is null"));
             }
             let mut there = 0;
-            // SAFETY: the count is a place to write to.
+            // SAFETY: the count is valid for writes.
             unsafe { hip!(hip, hipGetDeviceCount(&raw mut there))? };
             if count < 1 || devices.is_null() && count > there {
                 return Err(Failure::argument(format!("{count} ranks on {there} devices")));

@@ -124,7 +124,7 @@ impl Communicator {
                 let _current = Current::set(one.device())?;
                 one.inner.with_handle(NAME, |table, handle| {
                     let (ranks, count) = (list.as_mut_ptr(), list.len() as i32);
-                    // SAFETY: the handle is live, the list has so many ranks, the others are places; the configuration is read during the
+                    // SAFETY: the handle is live, the list has this many ranks, the others are places; the configuration is read during the
                     // call.
                     unsafe {
                         (table.ncclCommShrink)(handle, ranks, count, new, &raw mut config, flags as i32)
@@ -135,7 +135,7 @@ impl Communicator {
         let limit = first.inner.options.limit;
         // Non-blocking calls of RCCL write their handles later. An earlier failure says nothing about them.
         let mut pace = Pace::new();
-        // SAFETY: the places are those of the list.
+        // SAFETY: the places are in the list.
         let is_made = |handle: &ncclComm_t| unsafe { !std::ptr::from_ref(handle).read_volatile().is_null() };
         while started.is_ok() && !handles.iter().all(is_made) {
             if !pace.go_on(limit) {
