@@ -76,7 +76,9 @@ impl Program {
         let current = current.map(|target| target.to_string());
         targets.extend(current.as_deref());
         let [target] = targets[..] else {
-            log.push_str("error: exactly one target is needed: --offload-arch=gfx… or --gpu-architecture=gfx…\n");
+            log.push_str(
+                "error: exactly one target is needed: --offload-arch=gfx… or --gpu-architecture=gfx…\n",
+            );
             return Err(hiprtcResult::HIPRTC_ERROR_INVALID_OPTION);
         };
         let internal = |log: &mut String, what: &str, error: std::io::Error| {

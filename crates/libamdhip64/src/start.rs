@@ -94,7 +94,10 @@ pub(crate) fn open_virtual(uri: &str) -> Result<Opened, String> {
     };
     let first = vgpu::attach(&config).map_err(|error| error.to_string())?;
     if !STARTED.get_or_init(|| start(start_here)).is_virtual {
-        return Err("the library has already started with other GPUs, chosen by the environment or an earlier call".to_owned());
+        return Err(
+            "the library has already started with other GPUs, chosen by the environment or an earlier call"
+                .to_owned(),
+        );
     }
     let each = vgpu::DeviceConfig { count: 1, ..config.clone() };
     let first = i32::try_from(first).map_err(|error| error.to_string())?;

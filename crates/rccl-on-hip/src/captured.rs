@@ -72,7 +72,9 @@ impl Captured {
         let missing: Vec<_> = NEEDED.iter().copied().filter(|name| !hip.has(name)).collect();
         if !missing.is_empty() {
             let missing = missing.join(", ");
-            return Err(Failure::usage(format!("collectives in graphs need HIP functions that are missing: {missing}")));
+            return Err(Failure::usage(format!(
+                "collectives in graphs need HIP functions that are missing: {missing}"
+            )));
         }
         let _relaxed = Relaxed::set(hip)?;
         comm.start_order()?;
@@ -158,9 +160,7 @@ unsafe extern "C" fn arrived(data: *mut c_void) {
     let captured = live().all.get(&(data as usize)).cloned();
     match captured {
         Some(captured) => captured.arrive(),
-        None => tracing::error!(
-            "a graph skipped a collective that was not captured completely, or is gone"
-        ),
+        None => tracing::error!("a graph skipped a collective that was not captured completely, or is gone"),
     }
 }
 

@@ -125,7 +125,7 @@ impl Options {
 /// each time that the graph runs. The order of launches then counts as the order of calls.
 ///
 /// # Failure
-/// An enqueued operation fails later, if another rank dies or aborts: the stream continues, and the received values are unspecified.
+/// An operation can fail after it was enqueued, if another rank dies or aborts. The stream continues; the received values are unspecified.
 /// [`wait`](Self::wait) waits for a stream *and* reports such a failure, with a time limit; [`check`](Self::check) asks without
 /// waiting.
 ///

@@ -154,9 +154,7 @@ pub enum Error {
     },
 
     /// A rank's sends to itself do not match its receives from itself in the group.
-    #[error(
-        "rank {rank}'s sends to itself and receives from itself do not match within the group"
-    )]
+    #[error("rank {rank}'s sends to itself and receives from itself do not match within the group")]
     OwnTransfer {
         /// The rank.
         rank: usize,

@@ -715,7 +715,8 @@ operations! {
         group.push(communicator, stream, send, Some(receive.into_bytes()), what)
     }
 
-    /// Sends elements to another rank, which must receive the same number (`ncclSend`). To send to itself, a rank sends and receives in one group.
+    /// Sends elements to another rank, which must receive the same number (`ncclSend`). To send to itself, a rank sends and receives in
+    /// one group.
     ///
     /// # Errors
     /// [`Error::Rank`] for a peer that does not exist, else as `all_reduce`.

@@ -124,8 +124,8 @@ impl Communicator {
                 let _current = Current::set(one.device())?;
                 one.inner.with_handle(NAME, |table, handle| {
                     let (ranks, count) = (list.as_mut_ptr(), list.len() as i32);
-                    // SAFETY: the handle is live, the list has this many ranks, the others are places; the configuration is read during the
-                    // call.
+                    // SAFETY: the handle is live, the list has this many ranks, the others are places; the configuration is read
+                    // during the call.
                     unsafe {
                         (table.ncclCommShrink)(handle, ranks, count, new, &raw mut config, flags as i32)
                     }

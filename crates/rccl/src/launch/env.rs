@@ -307,7 +307,10 @@ mod tests {
         let none = text(&[("WORLD_SIZE", "2"), ("RANK", " ")]);
         assert!(none.contains("OMPI_COMM_WORLD_RANK") && none.contains("SLURM_PROCID"), "{none}");
         assert_eq!(text(&[("RANK", "0")]), "torchrun has set RANK but not WORLD_SIZE");
-        assert_eq!(text(&[("RANK", "x"), ("WORLD_SIZE", "2")]), "RANK is `x`, which is not a number in range");
+        assert_eq!(
+            text(&[("RANK", "x"), ("WORLD_SIZE", "2")]),
+            "RANK is `x`, which is not a number in range"
+        );
         let beyond = text(&[("RANK", "2"), ("WORLD_SIZE", "2")]);
         assert!(beyond.starts_with("RANK is 2 and WORLD_SIZE is 2: "), "{beyond}");
         let local = [

@@ -200,7 +200,9 @@ fn fetch(launch: &Launch, limit: Duration) -> Result<Id, LaunchError> {
             Ok(Ok(id)) => return Ok(id),
             Ok(Err(refusal)) => {
                 let problem = match refusal {
-                    Refusal::OtherSize => format!("rank 0 expects another number of ranks than {}", launch.size),
+                    Refusal::OtherSize => {
+                        format!("rank 0 expects another number of ranks than {}", launch.size)
+                    }
                     Refusal::Taken => {
                         "rank 0 has already sent the id to another process of the same rank".to_owned()
                     }
