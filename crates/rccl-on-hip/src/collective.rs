@@ -193,7 +193,7 @@ impl Machine {
         (0..self.ranks()).map(|rank| self.told(rank)[0]).collect()
     }
 
-    /// Reduces elements of all inputs to memory of the device, `from` bytes behind its beginning.
+    /// Reduces elements of all inputs to memory of the device, `from` bytes after its beginning.
     ///
     /// # Safety
     /// All inputs and the output have this many elements.

@@ -338,7 +338,7 @@ impl Step {
     /// Enqueues the step on a stream of each rank, or captures it.
     fn enqueue(self, ranks: &[Rank], streams: &[Stream], all: &mut [[DeviceBuffer<u32>; BUFFERS]]) {
         let size = ranks.len();
-        // A captured stream needs new streams beside it; otherwise another stream of the program will do.
+        // While capturing, fork new streams; otherwise a clone of the stream is enough.
         let beside: Vec<_> = match self {
             Self::Pair(..) => streams.iter().map(|stream| stream.fork().unwrap_or(stream.clone())).collect(),
             _ => Vec::new(),
