@@ -70,7 +70,7 @@ pub enum Op {
     Min,
     /// The largest.
     Max,
-    /// Their sum divided by the number of ranks; cut off for integers.
+    /// Their sum divided by the number of ranks, truncated for integers.
     Average,
 }
 
