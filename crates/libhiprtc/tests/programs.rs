@@ -1,4 +1,4 @@
-//! A C program that compiles, links and launches kernels at run time, on this project's hiprtc and HIP.
+//! A C program that compiles, links and launches kernels at run time, with this project's hiprtc and HIP.
 
 mod support;
 
