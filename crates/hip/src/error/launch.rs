@@ -84,7 +84,7 @@ pub enum LaunchError {
 
     /// A shared borrow for a pointer through which, by the code object, the kernel writes.
     #[error(
-        "kernel `{kernel}`, {argument}: the kernel writes through this pointer ({access}) and got shared memory of \
+        "kernel `{kernel}`, {argument}: the kernel writes through this pointer ({access}) and got a shared borrow of memory of \
          `{got_type}`: pass it as `&mut`{}", instead_of_exclusive(*access)
     )]
     WrittenThroughShared {

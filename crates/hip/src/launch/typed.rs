@@ -203,7 +203,7 @@ pub trait Value: Copy {
     fn expected(name: &'static str) -> Expected;
 }
 
-/// What may be passed where a kernel takes `&[T]`: everything that becomes a [`DeviceSlice`].
+/// Arguments for a parameter `&[T]`: everything that converts to a [`DeviceSlice`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to a kernel as `&[{T}]`",
     label = "not device memory that holds `{T}`"
@@ -220,7 +220,7 @@ impl<'a, T: DeviceCopy, M: Into<DeviceSlice<'a, T>>> Shared<'a, T> for M {
     }
 }
 
-/// What may be passed where a kernel takes `&mut [T]`: everything that becomes a [`DeviceSliceMut`].
+/// Arguments for a parameter `&mut [T]`: everything that converts to a [`DeviceSliceMut`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed to a kernel as `&mut [{T}]`",
     label = "not device memory that holds `{T}` and is borrowed exclusively"
@@ -313,10 +313,10 @@ impl<'c> Passed<'c> {
     }
 }
 
-/// What is passed where there is no memory.
+/// The argument for absent memory.
 static NULL: u64 = 0;
 
-/// A kernel whose parameters were compared with a signature.
+/// A kernel whose parameters match a signature.
 #[derive(Clone, Debug)]
 pub struct Kernel(Function);
 
@@ -324,14 +324,15 @@ impl Kernel {
     /// Finds a kernel and compares its parameters.
     ///
     /// # Errors
-    /// As [`Module::function`], and [`Error::Launch`](crate::Error::Launch) for the first parameter that is not as expected.
+    /// As [`Module::function`], and [`Error::Launch`](crate::Error::Launch) for the first parameter that does
+    /// not match.
     pub fn find(module: &Module, name: &str, expected: &[Expected]) -> Result<Self> {
         let function = module.function(name)?;
         compare(&function.check(), expected)?;
         Ok(Self(function))
     }
 
-    /// The kernel: for its attributes, its occupancy and prepared launches.
+    /// The kernel, for its attributes, its occupancy and prepared launches.
     pub fn function(&self) -> &Function {
         &self.0
     }
@@ -342,8 +343,8 @@ impl Kernel {
     /// As [`Launch::enqueue`](super::Launch::enqueue).
     ///
     /// # Safety
-    /// The arguments are of the signature that [`find`](Self::find) was given, and all that
-    /// [`Launch::enqueue`](super::Launch::enqueue) asks for holds.
+    /// The arguments match the signature passed to [`find`](Self::find), and all conditions of
+    /// [`Launch::enqueue`](super::Launch::enqueue) hold.
     pub unsafe fn call<const N: usize>(
         &self,
         stream: &Stream,
@@ -365,10 +366,10 @@ impl Kernel {
     }
 }
 
-/// An error for the first parameter that is not what the signature says.
+/// An error for the first parameter that does not match the signature.
 fn compare(check: &Check<'_>, expected: &[Expected]) -> Result<(), Box<LaunchError>> {
     check.count(expected.len())?;
-    // Where the compiler has recorded no names, errors have those of the signature.
+    // If the compiler recorded no names, errors use those of the signature.
     let mut parameters = check.parameters.to_vec();
     for (parameter, Expected { name, .. }) in parameters.iter_mut().zip(expected) {
         parameter.name.get_or_insert_with(|| (*name).to_owned());
@@ -420,7 +421,7 @@ mod tests {
             ),
             (
                 [n, x, x],
-                "argument 2 (`y`): the kernel writes through this pointer (read_write) and got shared memory of `f32`: \
+                "argument 2 (`y`): the kernel writes through this pointer (read_write) and got a shared borrow of memory of `f32`: \
                  pass it as `&mut`, or declare it `const` if the kernel only reads",
             ),
         ] {
