@@ -623,9 +623,9 @@ macro_rules! common {
 common!(DeviceRect);
 common!(DeviceRectMut);
 
-/// What nodes of graphs copy.
+/// The parameters of copies by graph nodes.
 impl<T: DeviceCopy> DeviceRectMut<'_, T> {
-    /// A copy of another rectangle or box of the same size; none if there is nothing to copy.
+    /// A copy of another rectangle or box of the same size; `None` if there is nothing to copy.
     pub(crate) fn parameters_from(&self, source: &DeviceRect<'_, T>) -> Result<Option<hipMemcpy3DParms>> {
         same_size("add_copy_rect", self.size(), source.size())?;
         let kind = hipMemcpyKind::hipMemcpyDeviceToDevice;
@@ -635,7 +635,7 @@ impl<T: DeviceCopy> DeviceRectMut<'_, T> {
         }))
     }
 
-    /// A copy of as many elements of the host, dense.
+    /// A copy from dense host memory of the same size.
     pub(crate) fn parameters_from_host(&self, source: *mut T) -> Option<hipMemcpy3DParms> {
         let kind = hipMemcpyKind::hipMemcpyHostToDevice;
         (!self.place.is_empty::<T>()).then(|| {
@@ -646,7 +646,7 @@ impl<T: DeviceCopy> DeviceRectMut<'_, T> {
 }
 
 impl<T: DeviceCopy> DeviceRect<'_, T> {
-    /// A copy to as many elements of the host, dense.
+    /// A copy to dense host memory of the same size.
     pub(crate) fn parameters_to_host(&self, destination: *mut T) -> Option<hipMemcpy3DParms> {
         let kind = hipMemcpyKind::hipMemcpyDeviceToHost;
         (!self.place.is_empty::<T>()).then(|| {
