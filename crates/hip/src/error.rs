@@ -371,11 +371,11 @@ pub enum Error {
     OtherRuntime {
         /// The operation.
         operation: &'static str,
-        /// What belongs to the other device.
+        /// The object that belongs to the other device.
         what: &'static str,
-        /// The device that was to use it.
+        /// The device that should use it.
         expected: String,
-        /// The device of the other thing.
+        /// The device that the object belongs to.
         got: String,
     },
 
@@ -393,11 +393,11 @@ pub enum Error {
     OtherDevice {
         /// The operation.
         operation: &'static str,
-        /// What belongs to the other device.
+        /// The object that belongs to the other device.
         what: &'static str,
-        /// The device that was to use it.
+        /// The device that should use it.
         expected: String,
-        /// The device of the other thing.
+        /// The device that the object belongs to.
         got: String,
     },
 }

@@ -146,7 +146,7 @@ impl State {
 /// One of the fake devices, 0 or 1, without a cache.
 pub(crate) fn device(ordinal: i32) -> Device {
     let device = attach(ordinal);
-    device.set_allocator(Allocator::Direct).expect("every device has it");
+    device.set_allocator(Allocator::Direct).expect("every device has this allocator");
     device
 }
 
@@ -154,7 +154,7 @@ pub(crate) fn device(ordinal: i32) -> Device {
 pub(crate) fn caching_device() -> Device {
     static NEXT: AtomicI32 = AtomicI32::new(2);
     let device = attach(NEXT.fetch_add(1, Ordering::Relaxed));
-    device.set_allocator(Allocator::Caching).expect("every device has it");
+    device.set_allocator(Allocator::Caching).expect("every device has this allocator");
     device
 }
 

@@ -7,7 +7,7 @@ pub enum IpcError {
     /// The number of bytes is not that of a handle.
     #[error("a handle of {what} has {expected} bytes, not {got}")]
     Length {
-        /// What the handle should be of.
+        /// The expected kind of handle.
         what: &'static str,
         /// The size of such a handle, bytes.
         expected: usize,
@@ -18,7 +18,7 @@ pub enum IpcError {
     /// The bytes do not begin like a handle: they are something else, or come from another version of this crate.
     #[error("the bytes are not a handle of {what}")]
     Kind {
-        /// What the handle should be of.
+        /// The expected kind of handle.
         what: &'static str,
     },
 

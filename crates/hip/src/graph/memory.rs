@@ -82,8 +82,8 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::TooLarge`](crate::Error::TooLarge) if the size does not fit into the
-    /// address space, [`GraphError::OtherGraph`], else [`Error::Hip`](crate::Error::Hip), with `hipErrorNotSupported` where the
-    /// library's graphs have no memory.
+    /// address space, [`GraphError::OtherGraph`], else [`Error::Hip`](crate::Error::Hip), with
+    /// `hipErrorNotSupported` if the library's graphs cannot allocate memory.
     #[doc(alias = "hipGraphAddMemAllocNode")]
     #[doc(alias = "cudaGraphAddMemAllocNode")]
     #[doc(alias = "cuGraphAddMemAllocNode")]
@@ -188,7 +188,7 @@ impl Device {
     /// does not include it.
     ///
     /// # Errors
-    /// [`Error::Hip`](crate::Error::Hip), with `hipErrorNotSupported` where the library's graphs have no memory.
+    /// [`Error::Hip`](crate::Error::Hip), with `hipErrorNotSupported` if the library's graphs cannot allocate memory.
     #[doc(alias = "hipDeviceGetGraphMemAttribute")]
     #[doc(alias = "cudaDeviceGetGraphMemAttribute")]
     #[doc(alias = "cuDeviceGetGraphMemAttribute")]
