@@ -136,9 +136,6 @@ mod tests {
         if let Err(error) = Device::open("auto") {
             assert!(error.to_string().contains("vgpu: this program is built without"), "{error}");
         }
-        assert!(
-            "vgpu:gfx1100?check=races".parse::<crate::DeviceUri>().is_ok(),
-            "the URI is still valid"
-        );
+        assert!("vgpu:gfx1100?check=races".parse::<crate::DeviceUri>().is_ok(), "the URI is still valid");
     }
 }

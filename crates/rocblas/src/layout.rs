@@ -80,9 +80,7 @@ pub enum LayoutError {
         len: usize,
     },
     /// One call would write some elements twice.
-    #[error(
-        "a batch of {count} with stride {stride} and length {span} overlaps, so it cannot be written"
-    )]
+    #[error("a batch of {count} with stride {stride} and length {span} overlaps, so it cannot be written")]
     Overlap {
         /// How many there are.
         count: usize,

@@ -39,10 +39,7 @@
 //! # What this crate does not wrap
 //! All other functions can be called through [`Blas::table`] with [`Blas::as_raw`].
 #![warn(missing_docs)]
-#![allow(
-    clippy::type_complexity,
-    reason = "builders carry the final call, whose type names its borrows"
-)]
+#![allow(clippy::type_complexity, reason = "builders carry the final call, whose type names its borrows")]
 #![allow(clippy::should_implement_trait, reason = "routines have the names of BLAS")]
 
 #[cfg(feature = "ndarray")]

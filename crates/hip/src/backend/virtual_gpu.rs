@@ -40,9 +40,8 @@ pub(crate) fn open(gpu: &VirtualGpu) -> Result<Opened> {
     let ordinals = wanted.filter_map(|index| i32::try_from(index).ok()).filter(|ordinal| *ordinal < count);
     let devices: Vec<_> = ordinals.map(|ordinal| (ordinal, uri.clone())).collect();
     if devices.len() != config.count as usize {
-        return Err(
-            backend.unavailable(format!("the runtime reports {count} devices, but not the ones just attached"))
-        );
+        return Err(backend
+            .unavailable(format!("the runtime reports {count} devices, but not the ones just attached")));
     }
     Ok(Opened { backend, table, devices })
 }

@@ -30,7 +30,8 @@ impl Device {
         self.quirks().iter().any(|quirk| quirk.functions.contains(&GRAPH_LAUNCH))
     }
 
-    /// An error if one of the functions is known to corrupt memory or to hang, unless [`KNOWN_FAULTS_VARIABLE`](crate::KNOWN_FAULTS_VARIABLE) says otherwise.
+    /// An error if one of the functions is known to corrupt memory or to hang, unless
+    /// [`KNOWN_FAULTS_VARIABLE`](crate::KNOWN_FAULTS_VARIABLE) overrides that.
     pub(crate) fn allow(&self, functions: &[&'static str]) -> Result<()> {
         let ignore = variables::KNOWN_FAULTS.word()?.is_some();
         allow(&self.quirks(), self, functions, ignore)

@@ -31,9 +31,7 @@ pub enum GraphError {
     NotAKernel,
 
     /// An update would make a node's launch in an executable graph cooperative, or no longer cooperative.
-    #[error(
-        "kernel `{kernel}`: an executable graph cannot change whether a node's launch is cooperative"
-    )]
+    #[error("kernel `{kernel}`: an executable graph cannot change whether a node's launch is cooperative")]
     Cooperative {
         /// The kernel.
         kernel: String,

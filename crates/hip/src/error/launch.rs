@@ -27,7 +27,7 @@ impl fmt::Display for Argument {
 #[non_exhaustive]
 pub enum LaunchError {
     /// Too few or too many arguments.
-    #[error("kernel `{kernel}` takes {expected} arguments, {got} were given; it takes {signature}")]
+    #[error("kernel `{kernel}` takes {expected} arguments, got {got}; its parameters are {signature}")]
     ArgumentCount {
         /// The kernel.
         kernel: String,

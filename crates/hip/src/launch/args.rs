@@ -588,7 +588,7 @@ mod tests {
         };
         assert_eq!(
             error(|arguments, check| arguments.push(1_u32, check)),
-            "kernel `k` takes 4 arguments, 1 were given; it takes a value of 4 bytes (`n`), a value of 8 bytes, \
+            "kernel `k` takes 4 arguments, got 1; its parameters are a value of 4 bytes (`n`), a value of 8 bytes, \
              a pointer (`x`), a pointer (`y`)"
         );
         assert_eq!(
@@ -614,8 +614,7 @@ mod tests {
             "kernel `k`, argument 2 (`x`): expected a pointer, got a value of type `u64`"
         );
         assert!(
-            error(|arguments, check| (0..5).for_each(|_| arguments.push(1_u32, check)))
-                .contains("5 were given")
+            error(|arguments, check| (0..5).for_each(|_| arguments.push(1_u32, check))).contains("got 5")
         );
     }
 

@@ -250,8 +250,7 @@ impl Compiler {
         }
         Err(Error::Unsupported {
             what: format!("the target {target} in the run-time compiler of HIP {version}"),
-            instead: "that compiler ends the process for unknown targets; install a newer one"
-                .to_owned(),
+            instead: "that compiler ends the process for unknown targets; install a newer one".to_owned(),
         })
     }
 
