@@ -79,7 +79,7 @@ const WAIT_FAILED: hipError_t = hipError_t::hipErrorStreamCaptureUnsupported;
 #[derive(Default)]
 struct State {
     next: usize,
-    /// What was called on each stream, by handle.
+    /// The calls on each stream, by handle.
     calls: HashMap<usize, Vec<&'static str>>,
     /// Faulted streams, with their reports.
     faults: HashMap<usize, String>,

@@ -470,7 +470,8 @@ impl Graph {
         let mut clone = Self::of(GraphHandle::new(self.device(), raw));
         let find = |original: hipGraphNode_t| {
             let mut node: hipGraphNode_t = std::ptr::null_mut();
-            // SAFETY: the node is one of this graph, of which that is a clone, and the result is a place to write to.
+            // SAFETY: the node belongs to this graph, the other graph is its clone, and the result is a place
+            // to write to.
             unsafe { call!(table, hipGraphNodeFindInClone(&raw mut node, original, raw))? };
             Ok(node)
         };

@@ -42,7 +42,7 @@ const NAME: usize = 48;
 /// let bytes = buffer.ipc_handle()?.to_bytes();
 /// // … in another process, which has received the bytes:
 /// let handle = hip::IpcMemory::from_bytes(&bytes)?;
-/// // SAFETY: the first process keeps the buffer and leaves it alone until it is told that this one is done.
+/// // SAFETY: the first process keeps the buffer, and does not use it until this one says that it is done.
 /// let buffer = unsafe { handle.open::<u32>(&device)? };
 /// # Ok(())
 /// # }

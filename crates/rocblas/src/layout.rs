@@ -219,7 +219,7 @@ impl VectorLayout {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0

@@ -280,7 +280,7 @@ macro_rules! vector {
                 self.layout.len()
             }
 
-            /// Whether there are none.
+            /// Whether there are no elements.
             #[must_use]
             pub fn is_empty(&self) -> bool {
                 self.layout.is_empty()

@@ -72,7 +72,7 @@ pub struct Properties {
     pub ecc: bool,
 }
 
-/// Where a device sits on the PCI bus.
+/// A device's address on the PCI bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PciAddress {
     /// Domain.

@@ -41,7 +41,7 @@ impl fmt::Debug for CompileError {
 
 impl std::error::Error for CompileError {}
 
-/// There is no run-time compiler: why each that was tried cannot be used.
+/// There is no run-time compiler: the reasons why none can be used.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unavailable {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use code_object::Access;
 
-/// Which argument of a kernel: its position, counted from 0, and its name where the code object has one.
+/// An argument of a kernel: its position, counted from 0, and its name if the code object has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argument {
     /// The position, counted from 0.

@@ -37,7 +37,7 @@ pub(crate) fn graph_counts() -> (usize, usize, usize) {
     (graphs.graphs.len(), graphs.executables.len(), graphs.captured.len())
 }
 
-/// The places of the nodes that each node of the graph was told to wait for.
+/// For each node of the graph, the indices of its dependencies.
 pub(crate) fn dependencies(graph: &crate::Graph) -> Vec<Vec<usize>> {
     let state = state();
     let nodes = &state.graphs.graphs[&graph.as_raw().addr()];
@@ -334,7 +334,7 @@ unsafe extern "C" fn destroy_node(node: hipGraphNode_t) -> hipError_t {
 }
 
 /// # Safety
-/// There is such an executable graph with such a node.
+/// The executable graph exists and has this node.
 unsafe fn look<T>(executable: hipGraphExec_t, node: hipGraphNode_t, at: impl FnOnce(&mut bool) -> T) -> T {
     let mut state = state();
     let nodes = state.graphs.executables.get_mut(&executable.addr()).expect("an executable graph");

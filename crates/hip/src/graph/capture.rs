@@ -204,7 +204,7 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// What `work` returns; [`Error::Hip`], such as `hipErrorNotSupported` where the library has no graphs.
+    /// The error of `work`; [`Error::Hip`], such as `hipErrorNotSupported` if the library has no graphs.
     #[doc(alias = "hipStreamBeginCapture")]
     #[doc(alias = "hipStreamEndCapture")]
     #[doc(alias = "cudaStreamBeginCapture")]

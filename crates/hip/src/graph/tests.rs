@@ -163,7 +163,7 @@ fn nodes_wait_for_those_that_use_the_same_memory() {
     let stream = device.stream().unwrap();
     graph.instantiate().unwrap().launch(&stream).unwrap();
     assert_eq!((a.to_vec(&stream).unwrap(), c.to_vec(&stream).unwrap()), (vec![2, 2], vec![1, 1]));
-    // What was captured comes first.
+    // Captured work comes first.
     let mut captured = device.capture(|stream| a.fill(stream, 3).and_then(|()| b.fill(stream, 3))).unwrap();
     captured.add_fill(&mut c, 4, &[]).unwrap();
     assert_eq!(fake::dependencies(&captured)[2], [0, 1]);

@@ -414,7 +414,7 @@ impl Heap {
             Origin::Cache => self.keep(device, &mut block),
             Origin::Device => {
                 if let Err(error) = block.usage.retire().wait() {
-                    // It stays allocated, and is counted so.
+                    // It stays allocated, and is counted as such.
                     return leaked("device buffer", &error);
                 }
                 dropped("device buffer", free(device, block.address));

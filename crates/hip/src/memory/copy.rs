@@ -194,7 +194,7 @@ pub(super) fn finish_read(stream: &Stream, allocation: &Arc<Allocation>) -> Resu
 /// the memory is leaked.
 ///
 /// # Safety
-/// There is room for that many elements, of which the copy writes all.
+/// There is room for that many elements, and the copy writes all of them.
 pub(super) unsafe fn finish_read_into<T: DeviceCopy>(
     stream: &Stream,
     allocation: &Arc<Allocation>,

@@ -198,7 +198,7 @@ impl<T: DeviceCopy> MappedBuffer<T> {
             super::host::allocate::<T>(device, bytes, options.flags() | hip_sys::hipHostMallocMapped)?;
         let address = device_pointer(device, pointer.as_ptr().cast());
         let address = address.inspect_err(|_| {
-            // SAFETY: the memory was just allocated and nobody has it.
+            // SAFETY: the memory was just allocated, and nothing uses it.
             dropped("host buffer", unsafe { call!(device.table(), hipHostFree(pointer.as_ptr().cast())) });
         })?;
         let origin = Source::Pinned(pointer.as_ptr().expose_provenance());
