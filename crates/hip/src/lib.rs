@@ -79,13 +79,13 @@
 //! - **Lifetimes.** A function keeps its module loaded, and a module keeps its device open. Memory is freed
 //!   and modules are unloaded once no stream uses them. Host memory of an asynchronous copy belongs to the
 //!   copy until it is done.
-//! - **Threads.** All types are `Send` and `Sync`. Each call makes its device current.
+//! - **Threads.** Objects can be sent to and shared between threads. Each call makes its device current.
 //! - **Streams.** Work on one stream is ordered. When a buffer is used on several streams, conflicting work
 //!   is ordered automatically.
 //! - **Launches** are checked before they reach the device; see [`launch`] for what the checks cover and what
 //!   they cannot.
-//! - **Faults.** A kernel that ends abnormally is an [`Error::Fault`] with a [`FaultReport`]; other streams
-//!   keep working.
+//! - **Faults.** A kernel that ends abnormally is an [`Error::Fault`] with a [`FaultReport`].
+//!   [`Error::is_sticky`] says whether other streams keep working.
 //! - **Drop** never makes an unrelated call fail: a failure there is traced and counted by [`drop_failures`].
 //!
 //! # Features
