@@ -109,7 +109,7 @@ pub enum Error {
         available: String,
     },
 
-    /// The library or virtual machine behind a kind of device could not be used.
+    /// The library or virtual GPU behind a kind of device could not be used.
     #[error("the {backend} backend is not available: {reason}")]
     BackendUnavailable {
         /// The kind of device, as the scheme of its URI.

@@ -368,7 +368,7 @@ impl Function {
         if config.cooperative { self.check_cooperative(config) } else { Ok(()) }
     }
 
-    /// Whether all blocks are on the device at once. The sizes are within the other limits.
+    /// Whether all blocks fit on the device at once. The sizes are within the other limits.
     #[cold]
     fn check_cooperative(&self, config: &LaunchConfig) -> Result<()> {
         let (grid, block) = (config.grid.0, config.block.0);

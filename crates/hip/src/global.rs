@@ -23,9 +23,9 @@ use crate::stream::Stream;
 ///
 /// # Order
 /// This crate cannot know which kernels use a variable, so every kernel of the module counts as a writer.
-/// While a handle of any of the module's variables exists, its kernels on several streams run one after the
-/// other, and after copies from and to its variables. The same holds for a graph whose nodes were added while
-/// a handle existed, for as long as the graph exists.
+/// While a handle of any of the module's variables exists, or a graph that was made while one existed, the
+/// module's kernels on several streams run one after the other, and after copies from and to its variables.
+/// This includes kernels that are added to a graph while a handle exists.
 #[doc(alias = "__device__")]
 #[doc(alias = "__constant__")]
 pub struct Global<T: DeviceCopy>(Variable<T>);

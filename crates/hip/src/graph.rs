@@ -64,7 +64,7 @@ use resources::{HostFunction, Resources, call_host_function};
 /// let mut b = hip::DeviceBuffer::<f32>::zeroed(&stream, 1000)?;
 /// let mut graph = hip::Graph::new(&device)?;
 /// graph.add_fill(&mut a, 1.0, &[])?;
-/// graph.add_copy(&mut b, &a, &[])?; // after the fill, because it reads what that writes
+/// graph.add_copy(&mut b, &a, &[])?; // after the fill, because it reads what the fill writes
 /// let exec = graph.instantiate()?;
 /// for _ in 0..100 {
 ///     exec.launch(&stream)?;

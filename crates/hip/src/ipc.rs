@@ -115,7 +115,7 @@ impl IpcMemory {
                 instead: "allocate shareable memory with `DeviceBuffer::uninit_direct`".to_owned(),
             });
         }
-        // The other process does not know this process's pending work, so wait for it.
+        // Waits for work of a former owner of the memory, which the other process cannot know.
         let address = view.address();
         let (mut base, mut room): (*mut c_void, usize) = (std::ptr::null_mut(), 0);
         let mut handle = hipIpcMemHandle_t::default();

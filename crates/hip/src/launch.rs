@@ -140,7 +140,7 @@ impl<'a> Launch<'a> {
     /// Checks everything once, for many launches.
     ///
     /// # Errors
-    /// [`Error::Launch`](crate::Error::Launch) names the first thing that does not fit.
+    /// [`Error::Launch`](crate::Error::Launch) names the first mismatch.
     pub fn prepare(mut self) -> Result<PreparedLaunch<'a>> {
         let config = self.finish()?;
         Ok(PreparedLaunch::new(self.function, self.stream, config, self.arguments))
@@ -150,8 +150,9 @@ impl<'a> Launch<'a> {
     ///
     /// # Errors
     /// [`Error::Launch`](crate::Error::Launch) names the first mismatch, and nothing is enqueued;
-    /// [`Error::Fault`](crate::Error::Fault) if the stream has faulted, else [`Error::Hip`](crate::Error::Hip). A fault of
-    /// this kernel is reported by the next call that waits for the stream.
+    /// [`Error::Fault`](crate::Error::Fault) if the stream has faulted, else
+    /// [`Error::Hip`](crate::Error::Hip). The next call that waits for the stream reports a fault of this
+    /// kernel.
     ///
     /// # Safety
     /// With these arguments the kernel

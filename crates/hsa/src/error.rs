@@ -26,7 +26,7 @@ pub enum Error {
         /// The runtime's description of the status.
         text: String,
     },
-    /// The queue has stopped: a kernel did something wrong, or a packet was malformed.
+    /// The queue has stopped: a kernel faulted, or a packet was malformed.
     #[error("the queue has stopped: {status:?}{}{report}", if report.is_empty() { "" } else { ": " })]
     QueueFault {
         /// The status that the queue's callback got.

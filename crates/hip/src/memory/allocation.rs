@@ -105,8 +105,9 @@ impl Allocation {
         matches!(self.block.origin, Origin::Stream | Origin::Pool(_))
     }
 
-    /// Keeps the memory until everything enqueued on `stream` so far is done, so that its last owner need not
-    /// wait for that. The last owner does not wait for later work either.
+    /// If the memory's last owner would wait when it is dropped, keeps the memory until everything enqueued
+    /// on `stream` so far is done. The last owner then waits neither for that work nor for work enqueued
+    /// later.
     pub(crate) fn keep_until_done(self: &Arc<Self>, stream: &Stream) -> Result<()> {
         match self.block.origin {
             Origin::Device | Origin::Owner(_) => {

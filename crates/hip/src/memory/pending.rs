@@ -38,7 +38,7 @@ pub struct Pending<B: Send + 'static> {
 /// The work that uses the buffer.
 struct Guard {
     stream: Stream,
-    /// Marks the end of the work; without it, the end of the stream counts.
+    /// Marks the end of the work; if `None`, the end of the stream counts.
     done: Option<Event>,
     /// Streams that wrote the source: the result is only valid if they have not failed.
     sources: Vec<WeakStream>,

@@ -463,7 +463,7 @@ impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
         let (place, [width, height, depth]) = (self.place, self.size());
         let (width, value) = (width * size_of::<T>(), byte.into());
         let (table, handle) = (stream.table(), stream.handle());
-        // SAFETY: all rows lie in the allocation.
+        // SAFETY: all rows are inside the allocation.
         stream.check(unsafe {
             if depth == 1 {
                 let start = place.start.pointer();

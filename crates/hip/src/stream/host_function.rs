@@ -19,7 +19,8 @@ thread_local! {
 
 static FAILURES: AtomicU64 = AtomicU64::new(0);
 
-/// How many functions given to [`Stream::host_function`] have panicked in this process; each was also a `tracing` event of
+/// How many functions passed to [`Stream::host_function`] have panicked in this process; each was also a
+/// `tracing` event of
 /// level `ERROR`.
 pub fn host_function_failures() -> u64 {
     FAILURES.load(Ordering::Relaxed)

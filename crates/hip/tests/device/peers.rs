@@ -80,7 +80,7 @@ fn a_logical_device_is_its_members_with_access_to_each_other() {
     assert_eq!(Device::logical(std::slice::from_ref(&logical)).unwrap().members(), devices);
     assert_eq!(devices[1].members(), [devices[1].clone()]);
 
-    // Each member adds one to its half, then to the other one's, many times over.
+    // Each member adds one to its half, then to the other one's, many times.
     const N: usize = 10_000;
     let streams: Vec<_> = devices.iter().map(|device| device.stream().unwrap()).collect();
     let functions: Vec<_> =

@@ -72,7 +72,7 @@ impl ArgumentRing {
             return Room::Next;
         }
         self.cursor = offset + size;
-        // SAFETY: the offset lies within the ring.
+        // SAFETY: the offset is within the ring.
         Room::At(unsafe { self.start.add(self.segment * SEGMENT_BYTES + offset) })
     }
 

@@ -44,7 +44,7 @@ pub struct Failure {
     pub kind: Kind,
     /// What it returned.
     pub status: hsa_status_t,
-    /// Whether the implementation has this call.
+    /// Whether the implementation has calls of this kind.
     pub is_there: bool,
 }
 

@@ -183,7 +183,8 @@ impl<'b, T: GemmInput<C>, C: Element> Gemm<'b, T, C> {
         self
     }
 
-    /// The solutions that the library has for this product, by number; computes nothing (`rocblas_gemm_ex_get_solutions` and the like).
+    /// The numbers of the library's solutions for this product; computes nothing
+    /// (`rocblas_gemm_ex_get_solutions` and the like).
     ///
     /// # Errors
     /// As [`run`](Self::run).
