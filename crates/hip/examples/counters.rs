@@ -1,4 +1,4 @@
-//! What a kernel does: instructions, lanes, memory traffic, LDS bank conflicts, occupancy. Virtual GPUs count.
+//! Counters of a kernel: instructions, lanes, memory traffic, LDS bank conflicts, occupancy. Only virtual GPUs count.
 
 mod common;
 

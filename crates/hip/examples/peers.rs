@@ -1,4 +1,4 @@
-//! Two GPUs as one logical device: the second works on memory of the first.
+//! Two GPUs as one logical device: the second works on the first one's memory.
 
 mod common;
 

@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let stream = device.stream()?;
     let saxpy = common::module(&device)?.function("saxpy")?;
 
-    // A launch that does not fit its kernel is refused before anything reaches the device.
+    // A launch that does not match its kernel is refused before anything reaches the device.
     let wrong = saxpy.launch(&stream).elements(4, 64).arg(4_u64).prepare();
     println!("refused: {}", wrong.unwrap_err());
 

@@ -1,4 +1,5 @@
-//! Kernels as typed functions: wrong types do not compile, and a signature that the kernel does not have is found when it is loaded.
+//! Kernels as typed functions: wrong types do not compile, and loading fails if a signature does not match
+//! its kernel.
 
 mod common;
 
@@ -18,7 +19,7 @@ hip::kernels! {
     }
 }
 
-/// A safe function for all: it knows the kernel and looks at the lengths.
+/// A safe wrapper: it knows the kernel and checks the lengths.
 fn saxpy(
     kernels: &Examples,
     stream: &hip::Stream,

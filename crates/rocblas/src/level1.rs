@@ -13,12 +13,12 @@ use crate::operation::{Indices, Reduction, Scale, Scaled, Search, Session, reads
 use crate::plan::{same, size};
 use crate::view::{Vector, VectorMut};
 
-/// `y` has as many elements as `x`.
+/// An error unless `y` has as many elements as `x`.
 pub(crate) fn same_len(operation: &'static str, x: &VectorLayout, y: &VectorLayout) -> Result<()> {
     same(operation, ("y", "elements"), y.len(), x.len())
 }
 
-/// The places of a vector whose order does not matter, as functions that do nothing for a negative increment want them.
+/// The size and increment of a vector for functions that ignore order and do nothing for a negative increment.
 fn forward<T: crate::Element>(view: &Vector<'_, T>) -> (i64, i64) {
     let layout = view.layout().forward();
     (size(layout.len()), layout.increment() as i64)
@@ -128,7 +128,7 @@ impl Blas {
         session.plain(&[n], |call| unsafe { <T as f::Swap>::swap(call, n, &x, &y) })
     }
 
-    /// The sum of `x[i] y[i]` (`rocblas_sdot` and the like, of complex numbers `rocblas_cdotu`).
+    /// The sum of `x[i] y[i]` (`rocblas_sdot` and the like; for complex numbers, `rocblas_cdotu`).
     ///
     /// ```no_run
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -223,14 +223,14 @@ norm!(
     Nrm2,
     "rocblas_snrm2",
     "cublasSnrm2",
-    "The Euclidean norm of `x` (`rocblas_snrm2` and the like), without overflow in between."
+    "The Euclidean norm of `x` (`rocblas_snrm2` and the like), without intermediate overflow."
 );
 norm!(
     asum,
     Asum,
     "rocblas_sasum",
     "cublasSasum",
-    "The sum of the absolute values of the elements of `x`, of complex ones of both parts (`rocblas_sasum` and the like)."
+    "The sum of the absolute values of the elements of `x`; for complex elements, of both parts (`rocblas_sasum` and the like)."
 );
 
 /// A search for an element.
@@ -279,7 +279,7 @@ search!(
     Iamax,
     "rocblas_isamax",
     "cublasIsamax",
-    "Where the element of `x` with the largest absolute value is, of complex ones with the largest sum of those of both parts; the first of \
+    "The index of the element of `x` with the largest absolute value; for complex elements, the largest sum of those of both parts; the first of \
      several (`rocblas_isamax` and the like). The increment of `x` must be positive."
 );
 search!(
@@ -287,5 +287,5 @@ search!(
     Iamin,
     "rocblas_isamin",
     "cublasIsamin",
-    "Where the element of `x` with the smallest absolute value is: as [`iamax`](Self::iamax) (`rocblas_isamin` and the like)."
+    "The index of the element of `x` with the smallest absolute value: as [`iamax`](Self::iamax) (`rocblas_isamin` and the like)."
 );

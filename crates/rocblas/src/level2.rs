@@ -12,13 +12,14 @@ use crate::operation::{Scale, Scaled, Session, Update, reads, writes};
 use crate::plan::{Look as _, Seen, same, size, written};
 use crate::view::{Band, Matrix, MatrixMut, Vector, VectorMut};
 
-/// Rows and columns of a matrix as a function takes them: of the column-major one that its memory is.
+/// The rows and columns of a matrix for rocBLAS's functions, which treat its memory as column-major.
 fn stored(transposed: bool, (rows, cols): (usize, usize)) -> (i64, i64) {
     if transposed { (size(cols), size(rows)) } else { (size(rows), size(cols)) }
 }
 
 impl Blas {
-    /// `y = alpha A x + beta y` (`rocblas_sgemv` and the like; of `f16` and `bf16` `rocblas_hshgemv_strided_batched` and the like).
+    /// `y = alpha A x + beta y` (`rocblas_sgemv` and the like; for `f16` and `bf16`,
+    /// `rocblas_hshgemv_strided_batched` and the like).
     ///
     /// `A` may be [transposed](Matrix::t) or [conjugated and transposed](Matrix::h).
     #[doc(alias = "rocblas_sgemv")]
@@ -79,7 +80,7 @@ impl Blas {
         })
     }
 
-    /// `A = alpha x yᵀ + A` (`rocblas_sger` and the like, of complex numbers `rocblas_cgeru`).
+    /// `A = alpha x yᵀ + A` (`rocblas_sger` and the like; for complex numbers, `rocblas_cgeru`).
     #[doc(alias = "rocblas_sger")]
     #[doc(alias = "rocblas_cgeru")]
     #[doc(alias = "cublasSger")]
@@ -94,7 +95,7 @@ impl Blas {
             let parts = [reads("x", x.layout()), reads("y", y.layout()), writes("a", a.layout())];
             let mut session = Session::new(self, "ger", &parts)?;
             let seen = outer("ger", &x, &y, a.layout(), T::IS_COMPLEX)?;
-            // Of a row-major matrix this is the transposed equation: the vectors change places.
+            // For a row-major matrix, the equation is transposed, so the vectors change places.
             let flip = written("ger", seen)?;
             let (m, n) = stored(flip, (a.rows(), a.cols()));
             let (x, y, a) = (session.read(&x)?, session.read(&y)?, session.write(&mut a)?);
@@ -106,7 +107,8 @@ impl Blas {
         })
     }
 
-    /// `A = alpha x yᴴ + A`, `A` column-major: BLAS has no form for others (`rocblas_cgerc`, `rocblas_zgerc`).
+    /// `A = alpha x yᴴ + A`, `A` must be column-major, because BLAS has no other form (`rocblas_cgerc`,
+    /// `rocblas_zgerc`).
     #[doc(alias = "rocblas_cgerc")]
     #[doc(alias = "cublasCgerc")]
     pub fn gerc<'b, T: Complex>(
@@ -120,7 +122,7 @@ impl Blas {
             let parts = [reads("x", x.layout()), reads("y", y.layout()), writes("a", a.layout())];
             let mut session = Session::new(self, "gerc", &parts)?;
             let seen = outer("gerc", &x, &y, a.layout(), true)?;
-            // The transposed equation has the conjugate on the wrong vector.
+            // The transposed equation would conjugate the wrong vector.
             seen.conjugated(seen.transposed).plain("gerc")?;
             let (m, n) = (size(a.rows()), size(a.cols()));
             let (x, y, a) = (session.read(&x)?, session.read(&y)?, session.write(&mut a)?);
@@ -132,7 +134,7 @@ impl Blas {
     }
 }
 
-/// The matrix that a product of two vectors is added to, which they fit.
+/// Checks that two vectors match the matrix that their product is added to.
 fn outer<T: Element>(
     operation: &'static str,
     x: &Vector<'_, T>,

@@ -1,21 +1,21 @@
 //! Matrices with matrices.
 
-/// What products say alike of their factors, which have this type, and of what they are added to.
+/// Common methods of products: their factors, of this type, and the matrix to add.
 macro_rules! factors {
     ($scale:ty) => {
-        /// The factor of the product.
+        /// Sets the factor of the product.
         pub fn alpha(mut self, alpha: $scale) -> Self {
             self.alpha = Scale::Value(alpha);
             self
         }
 
-        /// The factor of the old content of `C`, or of what is [added](Self::add) instead.
+        /// Sets the factor of the old contents of `C`, or of the matrix that is [added](Self::add) instead.
         pub fn beta(mut self, beta: $scale) -> Self {
             self.beta = Scale::Value(beta);
             self
         }
 
-        /// Both factors, from device memory: what is there when the operation is carried out.
+        /// Reads both factors from device memory when the operation runs.
         pub fn factors_from(
             mut self,
             alpha: impl Into<DeviceSlice<'b, $scale>>,
@@ -26,7 +26,7 @@ macro_rules! factors {
             self
         }
 
-        /// `C = alpha A B + beta D` with another matrix `D`, in the same order as `C`, instead of `C`'s old content.
+        /// `C = alpha A B + beta D` with another matrix `D`, in the same order as `C`, instead of `C`'s old contents.
         pub fn add(mut self, addend: &Matrix<'b, C>) -> Self {
             self.addend = Some(addend.clone());
             self
@@ -54,7 +54,7 @@ use crate::plan::{
 use crate::view::{Matrix, MatrixMut, Vector};
 
 impl Blas {
-    /// One triangle of `C = alpha A B + beta C`, which is square (`rocblas_sgemmt` and the like).
+    /// One triangle of a square `C = alpha A B + beta C` (`rocblas_sgemmt` and the like).
     #[doc(alias = "rocblas_sgemmt")]
     pub fn gemmt<'b, T: Scalar>(
         &'b self,
@@ -82,7 +82,8 @@ impl Blas {
         })
     }
 
-    /// `C = alpha A + beta B` (`rocblas_sgeam` and the like). Each may be transposed, so that this also moves and transposes matrices.
+    /// `C = alpha A + beta B` (`rocblas_sgeam` and the like). Each may be transposed, so this also copies and
+    /// transposes matrices.
     #[doc(alias = "rocblas_sgeam")]
     #[doc(alias = "cublasSgeam")]
     pub fn geam<'b, T: Scalar>(
@@ -103,7 +104,7 @@ impl Blas {
             let trans_b = b.layout().seen("b", T::IS_COMPLEX).flipped(flip).operation("geam")?;
             let (m, n) = if flip { (shape.1, shape.0) } else { shape };
             let (m, n) = (size(m), size(n));
-            // Matrices without memory have one address, and AMD's library would refuse a C that is A or B transposed.
+            // Empty matrices share one address, and AMD's library would refuse a C that is A or B transposed.
             if m == 0 || n == 0 {
                 return Ok(());
             }

@@ -71,6 +71,8 @@ pub enum Format {
     Nemo,
     /// torchtitan.
     Torchtitan,
+    /// torchtune.
+    Torchtune,
     /// MaxText.
     MaxText,
     /// DeepSpeed's own lines.

@@ -23,8 +23,9 @@ impl Graph {
     /// Adds a copy of device memory (`hipGraphAddMemcpyNode1D`).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch), [`Error::OtherDevice`](crate::Error::OtherDevice) if one side is
-    /// another device's, [`GraphError::OtherGraph`](crate::GraphError::OtherGraph), else [`Error::Hip`](crate::Error::Hip).
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch),
+    /// [`Error::OtherDevice`](crate::Error::OtherDevice) if one side belongs to another device,
+    /// [`GraphError::OtherGraph`](crate::GraphError::OtherGraph), else [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipGraphAddMemcpyNode")]
     #[doc(alias = "cudaGraphAddMemcpyNode")]
     pub fn add_copy<'d, 's, T: DeviceCopy>(
@@ -50,7 +51,7 @@ impl Graph {
         unsafe { self.add_raw_copy(&copy, uses, dependencies) }
     }
 
-    /// Adds a copy of memory of the host to device memory (`hipGraphAddMemcpyNode1D`).
+    /// Adds a copy from host memory to device memory (`hipGraphAddMemcpyNode1D`).
     ///
     /// # Errors
     /// As [`add_copy`](Self::add_copy).
@@ -76,7 +77,7 @@ impl Graph {
         unsafe { self.add_raw_copy(&copy, uses, dependencies) }
     }
 
-    /// Adds a copy of device memory to memory of the host (`hipGraphAddMemcpyNode1D`).
+    /// Adds a copy from device memory to host memory (`hipGraphAddMemcpyNode1D`).
     ///
     /// # Errors
     /// As [`add_copy`](Self::add_copy).
@@ -130,7 +131,7 @@ impl Graph {
         self.add(dependencies, uses, NodeKind::Transfer, [step])
     }
 
-    /// Adds a copy of a rectangle or box of device memory to another of the same size (`hipGraphAddMemcpyNode`).
+    /// Adds a copy of a rectangle or box of device memory to another one of the same size (`hipGraphAddMemcpyNode`).
     ///
     /// # Errors
     /// As [`add_copy`](Self::add_copy).
@@ -152,7 +153,7 @@ impl Graph {
         unsafe { self.add_raw_rect(copy, uses, dependencies) }
     }
 
-    /// Adds a copy of memory of the host, dense, to a rectangle or box of device memory (`hipGraphAddMemcpyNode`).
+    /// Adds a copy of dense host memory to a rectangle or box of device memory (`hipGraphAddMemcpyNode`).
     ///
     /// # Errors
     /// As [`add_copy`](Self::add_copy).
@@ -172,7 +173,7 @@ impl Graph {
         unsafe { self.add_raw_rect(copy, uses, dependencies) }
     }
 
-    /// Adds a copy of a rectangle or box of device memory to memory of the host, dense (`hipGraphAddMemcpyNode`).
+    /// Adds a copy of a rectangle or box of device memory to dense host memory (`hipGraphAddMemcpyNode`).
     ///
     /// # Errors
     /// As [`add_copy`](Self::add_copy).
@@ -213,8 +214,9 @@ impl Graph {
         self.add(dependencies, uses, NodeKind::Transfer, [step])
     }
 
-    /// Adds a fill of device memory with a value (`hipGraphAddMemsetNode`, and for values that it cannot repeat
-    /// `hipGraphAddMemcpyNode1D`: see [`DeviceSliceMut::fill`]). However many nodes of HIP's that takes, it is one [`Node`].
+    /// Adds a fill of device memory with a value (`hipGraphAddMemsetNode`; for values that it cannot repeat,
+    /// `hipGraphAddMemcpyNode1D`: see [`DeviceSliceMut::fill`]). It is one [`Node`], however many HIP nodes
+    /// it takes.
     ///
     /// # Errors
     /// As [`add_copy`](Self::add_copy).

@@ -1,7 +1,8 @@
 //! Symmetric and Hermitian matrices with vectors.
 //!
-//! A symmetric matrix is its own transpose, so that a row-major one is a column-major one whose other triangle is stored. A Hermitian one is then
-//! the conjugate of what it should be, and is refused: BLAS has no form for it.
+//! A symmetric matrix is its own transpose, so a row-major one is a column-major one with the other triangle
+//! stored. A row-major Hermitian matrix would be the conjugate of the column-major one. It is refused,
+//! because BLAS has no form for it.
 
 use crate::blas::Blas;
 use crate::element::{Complex, Real, Scalar};
@@ -48,7 +49,7 @@ macro_rules! multiply {
     };
 }
 
-/// How large a packed matrix is.
+/// The size of a packed matrix.
 fn packed(_: &'static str, _: &'static str, layout: &crate::PackedLayout) -> Result<usize> {
     Ok(layout.size())
 }
@@ -62,7 +63,7 @@ multiply!(
     false,
     "rocblas_ssymv",
     "cublasSsymv",
-    "`y = alpha A x + beta y`, `A` symmetric: one triangle of it is looked at (`rocblas_ssymv` and the like)."
+    "`y = alpha A x + beta y`, `A` symmetric: only one triangle of it is read (`rocblas_ssymv` and the like)."
 );
 multiply!(
     hemv,
@@ -73,7 +74,7 @@ multiply!(
     true,
     "rocblas_chemv",
     "cublasChemv",
-    "`y = alpha A x + beta y`, `A` Hermitian and column-major: one triangle of it is looked at (`rocblas_chemv`, `rocblas_zhemv`)."
+    "`y = alpha A x + beta y`, `A` Hermitian and column-major: only one triangle of it is read (`rocblas_chemv`, `rocblas_zhemv`)."
 );
 multiply!(
     spmv,

@@ -8,7 +8,7 @@ use crate::operation::{Session, reads, writes};
 use crate::plan::{Diag, Fill, Look as _, same, size, square, triangle};
 use crate::view::{Band, Matrix, Packed, VectorMut};
 
-/// Something with a triangle of a matrix, in place of a vector.
+/// An operation with a triangular matrix, in place of a vector.
 macro_rules! triangular {
     ($method:ident, $trait:ident, $alias:literal, $alias_cuda:literal, $doc:literal) => {
         impl Blas {

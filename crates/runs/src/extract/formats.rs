@@ -8,6 +8,7 @@ mod megatron;
 mod nemo;
 mod plain;
 mod torchtitan;
+mod torchtune;
 
 use memchr::memmem;
 
@@ -51,7 +52,7 @@ const fn spec(
 /// In the order in which they are tried. Primus prints Megatron-LM's lines. Texts have four bytes at least, which the search is fast with;
 /// several formats may have the same.
 // NEW-LOG-FORMAT: a row.
-pub(super) const SPECS: [Spec; 8] = [
+pub(super) const SPECS: [Spec; 9] = [
     spec(
         Format::Megatron,
         "megatron",
@@ -61,6 +62,7 @@ pub(super) const SPECS: [Spec; 8] = [
     ),
     spec(Format::Nemo, "nemo", &["train_step_timing in s", "loss"], false, nemo::parse),
     spec(Format::Torchtitan, "torchtitan", &["tps: "], false, torchtitan::parse),
+    spec(Format::Torchtune, "torchtune", &["loss"], false, torchtune::parse),
     spec(Format::MaxText, "maxtext", &["completed step: "], true, maxtext::parse),
     spec(Format::DeepSpeed, "deepspeed", &["SamplesPerSec=", "skipped="], false, deepspeed::parse),
     spec(

@@ -5,7 +5,7 @@ use runs::extract::{self, Format, Options};
 use runs::record::Shape;
 
 /// Lines of each format, to which bytes are applied as changes.
-pub(crate) const LINES: [&str; 10] = [
+pub(crate) const LINES: [&str; 11] = [
     "[20260302 10:00:00][rank-7/8][INFO ] [--------trainer.py:2560] : iteration 126/ 5000 | consumed samples: 16128 | elapsed time per \
          iteration (ms): 13372.8/13364.7 | hip mem usage/free/total/usage_ratio: 153.81GB/102.17GB/255.98GB/60.09% | throughput per GPU \
          (TFLOP/s/GPU): 567.6/568.0 | tokens per GPU (tokens/s/GPU): 9801.4/9807.3 | learning rate: 9.984820E-06 | global batch size: \
@@ -16,6 +16,7 @@ pub(crate) const LINES: [&str; 10] = [
          memory_allocated: 44271689728 | reduced_train_loss: 11.96 | train_step_timing in s: 12.39 | consumed_samples: 6400\n",
     "[rank0]:[titan] 2026-03-02 10:00:00,500 - root - INFO - \x1b[31mstep:  1  loss:  7.0000  grad_norm:  1.0000  memory: \
          50.00GiB(62.50%)  tps: 1,000  tflops: 400.00  mfu: 30.00%\x1b[0m\n",
+    "Step 2 | loss:1.8718312978744507 lr:2e-05 tokens_per_second_per_gpu:405.04 peak_memory_alloc:14.5 grad_norm:1.25 \n",
     "completed step: 49, seconds: 5.018, TFLOP/s/device: 107.127, Tokens/s/device: 6529.527, total_weights: 262144, loss: 10.172\n",
     "[2026-03-02 10:00:00,646] [INFO] [timer.py:260:stop] epoch=0/micro_step=199/global_step=199, RunningAvgSamplesPerSec=58.7, \
          CurrSamplesPerSec=61.35, MemAllocated=6.01GB, MaxMemAllocated=19.52GB\n",

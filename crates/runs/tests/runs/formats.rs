@@ -244,6 +244,29 @@ fn torchtitan_has_times_that_follow_and_says_so() {
 }
 
 #[test]
+fn torchtune_has_rates_and_no_times() {
+    let log = "INFO:torchtune.utils.logging:Model is initialized with precision torch.bfloat16.\n\
+        Step 1 | loss:2.085338592529297 lr:2e-05 tokens_per_second_per_gpu:57.828881833956174 \n\
+        Step 2 | loss:1.8718312978744507 lr:2e-05 tokens_per_second_per_gpu:405.044978758513 peak_memory_active:14.75 \
+        peak_memory_alloc:14.5 peak_memory_reserved:16.0 grad_norm:1.25 \n\
+        Step 3 | loss:1.1732845306396484 lr:1e-05 tokens_per_second_per_gpu:655.9372371931469 \n\
+        Step 4 | loss:0.5\n";
+    let extraction = read(log);
+    assert_eq!((extraction.format, extraction.matched, extraction.ignored_count), (Format::Torchtune, 3, 0));
+    let record = extraction.record;
+    assert_eq!(record.loss_values, [2.085338592529297, 1.8718312978744507, 1.1732845306396484]);
+    assert_eq!(record.learning_rates, [2e-5, 2e-5, 1e-5]);
+    assert!(record.step_times.is_empty(), "a rate without the tokens of a step gives no time");
+    let memory = record.memory_metrics.expect("memory");
+    let gib = 1_073_741_824.0 / 1e9;
+    assert_eq!(
+        (memory.peak_memory_allocated_gb, memory.peak_memory_reserved_gb),
+        (Some(14.5 * gib), Some(16.0 * gib))
+    );
+    assert!(record.performance_metrics.tokens_per_second_per_gpu.is_some());
+}
+
+#[test]
 fn maxtext_with_its_configuration() {
     let log = "Num_devices: 8, shape (1, 1, 8)\nConfig param global_batch_size_to_train_on: 16\nConfig param max_target_length: 2048\n\
         number parameters: 8.030 billion\n\

@@ -37,7 +37,7 @@ const PREFIXES: [fn(u8) -> String; 8] = [
 ];
 
 /// Lines about steps as programs print them, with `@` for the number of the step and `#` for others.
-const LINES: [&str; 14] = [
+const LINES: [&str; 15] = [
     "iteration @/ 100 | consumed samples: # | elapsed time per iteration (ms): # | throughput per GPU (TFLOP/s/GPU): # | learning rate: # | \
      global batch size:    # | lm loss: # | loss scale: # | grad norm: # | number of nan iterations:   0 |",
     "iteration @/ 100 | consumed samples: # | elapsed time per iteration (ms): #/# | hip mem usage/free/total/usage_ratio: \
@@ -47,6 +47,7 @@ const LINES: [&str; 14] = [
      train_step_timing in s: # | consumed_samples: #",
     "Epoch 0: :  47%|####7     | @/15 [06:19<07:13, reduced_train_loss=#, global_step=#, train_step_timing in s=#]",
     "\x1b[31mstep: @  \x1b[32mloss:  #  grad_norm:  #  memory: #GiB(62.50%)  tps: #  tflops: #  mfu: 30.00%\x1b[0m",
+    "Step @ | loss:# lr:# tokens_per_second_per_gpu:# peak_memory_active:# peak_memory_alloc:# peak_memory_reserved:# grad_norm:#",
     "completed step: @, seconds: #, TFLOP/s/device: #, Tokens/s/device: #, total_weights: #, loss: #",
     "epoch=0/micro_step=#/global_step=@, RunningAvgSamplesPerSec=#, CurrSamplesPerSec=#, MemAllocated=#GB, MaxMemAllocated=#GB",
     "[INFO] step=@, skipped=0, lr=[#], mom=[(#, #)] CurrSamplesPerSec=#",

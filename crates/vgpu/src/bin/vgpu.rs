@@ -69,7 +69,9 @@ fn occupancy(file: &str, size: Option<&str>) -> Result<String, String> {
         None => None,
         Some(size) => match size.parse::<u32>() {
             Ok(size) if (1..=target.max_workgroup_size).contains(&size) => Some(size),
-            _ => return Err(format!("bad workgroup size {size}: must be 1 to {}", target.max_workgroup_size)),
+            _ => {
+                return Err(format!("bad workgroup size {size}: must be 1 to {}", target.max_workgroup_size));
+            }
         },
     };
     let mut text = String::new();

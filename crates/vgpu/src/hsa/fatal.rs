@@ -59,7 +59,8 @@ pub(super) fn is_handled(event: &hsa_amd_event_t) -> bool {
 
 /// Ends the process, as AMD's runtime does: whoever waits for the kernel would wait for ever.
 pub(super) fn abort(report: &str) -> ! {
-    let text = format!("{report}\n  the process ends, because the queue was created without an error callback\n");
+    let text =
+        format!("{report}\n  the process ends, because the queue was created without an error callback\n");
     // If standard error is closed, there is nothing left to do.
     let _ = std::io::stderr().write_all(text.as_bytes());
     std::process::abort()
