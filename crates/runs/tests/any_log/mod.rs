@@ -16,7 +16,6 @@ pub(crate) const LINES: [&str; 11] = [
          memory_allocated: 44271689728 | reduced_train_loss: 11.96 | train_step_timing in s: 12.39 | consumed_samples: 6400\n",
     "[rank0]:[titan] 2026-03-02 10:00:00,500 - root - INFO - \x1b[31mstep:  1  loss:  7.0000  grad_norm:  1.0000  memory: \
          50.00GiB(62.50%)  tps: 1,000  tflops: 400.00  mfu: 30.00%\x1b[0m\n",
-    "Step 2 | loss:1.8718312978744507 lr:2e-05 tokens_per_second_per_gpu:405.04 peak_memory_alloc:14.5 grad_norm:1.25 \n",
     "completed step: 49, seconds: 5.018, TFLOP/s/device: 107.127, Tokens/s/device: 6529.527, total_weights: 262144, loss: 10.172\n",
     "[2026-03-02 10:00:00,646] [INFO] [timer.py:260:stop] epoch=0/micro_step=199/global_step=199, RunningAvgSamplesPerSec=58.7, \
          CurrSamplesPerSec=61.35, MemAllocated=6.01GB, MaxMemAllocated=19.52GB\n",
@@ -25,6 +24,7 @@ pub(crate) const LINES: [&str; 11] = [
          'epoch': 1.0}\n",
     "step    1/10 | loss 11.032358 (+nanz)| norm 22.1414 (+nanz)| lr 8.57e-07 | 2575.63 ms | 39.0% bf16 MFU | 203557 tok/s\n",
     "iter 100: loss 4.8186, time 1537.05ms, mfu 14.52%\n[step 5/100] train_loss=2.31 lr=1e-4 step_time=0.51s tok/s=12345\n",
+    "Step 2 | loss:1.8718312978744507 lr:2e-05 tokens_per_second_per_gpu:405.04 peak_memory_alloc:14.5 grad_norm:1.25 \n",
     "  seq_length ...................................... 4096\n  train_batch_size ............. 32\nusing world size: 8, data-parallel \
          size: 4\n[titan] Building device mesh with parallelism: pp=1, dp_replicate=1, dp_shard=8, cp=1, tp=1, ep=1\nbatch_size B=64 * \
          seq_len T=1024 * num_processes=8 and total_batch_size=524288\n| device                | NVIDIA A100-SXM4-80GB |\nPyTorch \
