@@ -117,7 +117,7 @@ fn bad_shapes_are_refused() {
     let (kernels, stream) = (&bench.kernels, &bench.stream);
     let (x, short, mut out) = (bench.zeroed::<f32>(12), bench.zeroed::<f32>(11), bench.zeroed::<f32>(6));
     let error = kernels.gated(stream, Activation::Silu, &x, &short, &mut out).unwrap_err();
-    assert_eq!(error.to_string(), "gated: `up` has 11 elements, 12 are needed");
+    assert_eq!(error.to_string(), "gated: `up` has 11 elements, but needs 12");
     for columns in [0, 5, usize::MAX] {
         let error = kernels.gated_packed(stream, Activation::Silu, &x, columns, &mut out).unwrap_err();
         assert!(matches!(error, Error::Size { parameter: "columns", .. }), "{error}");

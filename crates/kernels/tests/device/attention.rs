@@ -308,11 +308,11 @@ fn what_cannot_be_is_refused() {
     let short = bench.upload(&[1_u32]);
     let inputs = AttentionInputs::new(&buffer, &buffer, &buffer).lengths(&short);
     let error = bench.kernels.attention(&bench.stream, &good, inputs, &mut out).unwrap_err();
-    assert_eq!(error.to_string(), "attention: `lengths` has 1 elements, 2 are needed");
+    assert_eq!(error.to_string(), "attention: `lengths` has 1 elements, but needs 2");
     let slopes = bench.zeroed::<f32>(3);
     let inputs = AttentionInputs::new(&buffer, &buffer, &buffer).slopes(&slopes);
     let error = bench.kernels.attention(&bench.stream, &good, inputs, &mut out).unwrap_err();
-    assert_eq!(error.to_string(), "attention: `slopes` has 3 elements, 4 are needed");
+    assert_eq!(error.to_string(), "attention: `slopes` has 3 elements, but needs 4");
 }
 
 /// Elements of a cache of 8 bits, and what they are.
@@ -599,10 +599,10 @@ fn tables_and_caches_that_cannot_be_are_refused() {
         assert!(matches!(error, Error::Size { parameter, .. } if parameter == wrong), "{error}");
     }
     let error = run(&good, paged().pages(&table, 5, 16)).unwrap_err();
-    assert_eq!(error.to_string(), "attention: `keys` has 4096 elements, 5120 are needed");
+    assert_eq!(error.to_string(), "attention: `keys` has 4096 elements, but needs 5120");
     let longer = Attention { kv_len: 33, ..good };
     let error = run(&longer, paged().pages(&table, 4, 16)).unwrap_err();
-    assert_eq!(error.to_string(), "attention: `table` has 4 elements, 6 are needed");
+    assert_eq!(error.to_string(), "attention: `table` has 4 elements, but needs 6");
     let scales = bench.zeroed::<f32>(1);
     let error = run(&good, paged().pages(&table, 4, 16).scales(&scales, &scales)).unwrap_err();
     assert!(matches!(error, Error::Size { parameter: "k_scales", .. }), "{error}");
@@ -610,7 +610,7 @@ fn tables_and_caches_that_cannot_be_are_refused() {
     let eight =
         AttentionInputs::with_i8_cache(&q, &bytes, &bytes).pages(&table, 4, 16).scales(&scales, &scales);
     let error = run(&per_key, eight).unwrap_err();
-    assert_eq!(error.to_string(), "attention: `v_scales` has 1 elements, 16 are needed");
+    assert_eq!(error.to_string(), "attention: `v_scales` has 1 elements, but needs 16");
     let floats = bench.zeroed::<f32>(2 * 64);
     let mut results = bench.zeroed::<f32>(2 * 64);
     let eight = AttentionInputs::with_i8_cache(&floats, &bytes, &bytes).pages(&table, 4, 16);

@@ -425,11 +425,11 @@ fn tensors_that_do_not_fit_are_refused() {
     let conv = Conv1d::new(1, 2, 2, [5], [3]);
     says(
         kernels.conv(stream, &conv, &weights, &weights, &mut out),
-        "conv1d: `x` has 12 elements, 10 are needed",
+        "conv1d: `x` has 12 elements, but needs 10",
     );
-    says(kernels.conv(stream, &conv, &x, &x, &mut out), "conv1d: `weights` has 10 elements, 12 are needed");
+    says(kernels.conv(stream, &conv, &x, &x, &mut out), "conv1d: `weights` has 10 elements, but needs 12");
     let wide = conv.padding(1);
-    says(kernels.conv(stream, &wide, &x, &weights, &mut out), "conv1d: `out` has 6 elements, 10 are needed");
+    says(kernels.conv(stream, &wide, &x, &weights, &mut out), "conv1d: `out` has 6 elements, but needs 10");
     says(kernels.conv(stream, &conv.dilation(3), &x, &weights, &mut out), "conv1d: `kernel` is 3");
     let transposed = conv.transposed(0);
     says(
@@ -446,9 +446,9 @@ fn tensors_that_do_not_fit_are_refused() {
     let pool = Pool2d::new(1, 1, [5, 2], [2, 1]);
     says(
         kernels.max_pool2d(stream, &pool, &weights, &mut out),
-        "max_pool2d: `x` has 12 elements, 10 are needed",
+        "max_pool2d: `x` has 12 elements, but needs 10",
     );
-    says(kernels.avg_pool2d(stream, &pool, &x, &mut out), "avg_pool2d: `out` has 6 elements, 4 are needed");
+    says(kernels.avg_pool2d(stream, &pool, &x, &mut out), "avg_pool2d: `out` has 6 elements, but needs 4");
     says(pool.stride([1, 0]).output(), "pool2d: `stride` is 0, must be at least 1");
     for (window, got) in [([2, 3], 3), ([0, 1], 0)] {
         let result = kernels.max_pool2d(stream, &Pool2d { window, ..pool }, &x, &mut out);
@@ -461,7 +461,7 @@ fn tensors_that_do_not_fit_are_refused() {
     let resize = Resize2d::new(1, 1, [5, 2], [3, 2]);
     let mut bilinear =
         |resize: &Resize2d, grid, x| kernels.upsample_bilinear2d(stream, resize, grid, x, &mut out);
-    says(bilinear(&resize, PixelGrid::Areas, &weights), "upsample_bilinear2d: `x` has 12 elements, 10 are");
+    says(bilinear(&resize, PixelGrid::Areas, &weights), "upsample_bilinear2d: `x` has 12 elements, but needs 10");
     for factor in [0.0, -1.0, f64::NAN, f64::INFINITY, f64::MIN_POSITIVE, 1e-16] {
         for factors in [[factor, 1.0], [1.0, factor]] {
             let error = bilinear(&resize, PixelGrid::Scaled(factors), &x).unwrap_err();
@@ -470,7 +470,7 @@ fn tensors_that_do_not_fit_are_refused() {
     }
     says(
         bilinear(&Resize2d { output: [3, 3], ..resize }, PixelGrid::Areas, &x),
-        "`out` has 6 elements, 9 are",
+        "`out` has 6 elements, but needs 9",
     );
     let nothing = Resize2d { input: [5, 0], ..resize };
     says(bilinear(&nothing, PixelGrid::Areas, &x), "upsample_bilinear2d: `input` is 0, must be at least 1");
@@ -498,12 +498,12 @@ fn shapes_and_strides_that_do_not_fit_are_refused() {
     let conv = Conv2d::new(1, 3, 3, [4, 2], [1, 1]);
     let weights = view(&[3, 3, 1, 1]);
     let result = kernels.conv(stream, &conv, view(&[1, 4, 3, 2]), weights, &mut out);
-    says(result, "conv2d: `x` has the shape [1, 4, 3, 2], [1, 3, 4, 2] is needed");
+    says(result, "conv2d: `x` has the shape [1, 4, 3, 2], but needs [1, 3, 4, 2]");
     let result = kernels.conv(stream, &conv, view(&[1, 3, 4, 2]), view(&[3, 3]), &mut out);
-    says(result, "conv2d: `weights` has the shape [3, 3], [3, 3, 1, 1] is needed");
+    says(result, "conv2d: `weights` has the shape [3, 3], but needs [3, 3, 1, 1]");
     let flat = ViewMut::new(&mut out, layout(&[24])).unwrap();
     let result = kernels.conv(stream, &conv, view(&[1, 3, 4, 2]), weights, flat);
-    says(result, "conv2d: `out` has the shape [24], [1, 3, 4, 2] is needed");
+    says(result, "conv2d: `out` has the shape [24], but needs [1, 3, 4, 2]");
     let strided = ViewMut::new(&mut out, turned).unwrap();
     says(kernels.conv(stream, &conv, view(&[1, 3, 4, 2]), weights, strided), gaps);
 
@@ -511,14 +511,14 @@ fn shapes_and_strides_that_do_not_fit_are_refused() {
     let strided = ViewMut::new(&mut out, turned).unwrap();
     says(kernels.max_pool2d(stream, &pool, &x, strided), gaps);
     let result = kernels.avg_pool2d(stream, &pool, view(&[3, 4, 2]), &mut out);
-    says(result, "avg_pool2d: `x` has the shape [3, 4, 2], [1, 3, 4, 2] is needed");
+    says(result, "avg_pool2d: `x` has the shape [3, 4, 2], but needs [1, 3, 4, 2]");
     let resize = Resize2d::new(1, 3, [4, 2], [4, 2]);
     let strided = ViewMut::new(&mut out, turned).unwrap();
     says(kernels.upsample_nearest2d(stream, &resize, &x, strided), gaps);
     let strided = ViewMut::new(&mut out, turned).unwrap();
     says(kernels.upsample_bilinear2d(stream, &resize, PixelGrid::Areas, &x, strided), gaps);
     let result = kernels.upsample_nearest2d(stream, &resize, view(&[3, 4, 2]), &mut out);
-    says(result, "upsample_nearest2d: `x` has the shape [3, 4, 2], [1, 3, 4, 2] is needed");
+    says(result, "upsample_nearest2d: `x` has the shape [3, 4, 2], but needs [1, 3, 4, 2]");
     // Nothing was written.
     assert_exact!(bench.download(&out), [9.0; 24]);
 }

@@ -106,9 +106,9 @@ fn matrices_that_do_not_fit_are_refused() {
         bench.kernels.copy2d(&bench.stream, shape, &x, x_pitch, &mut y, y_pitch).unwrap_err()
     };
     let error = copy([3, 4], 5, 4);
-    assert_eq!(error.to_string(), "the last element is number 13, and the memory has 12");
+    assert_eq!(error.to_string(), "the last element is number 13, but the memory has 12");
     let error = copy([3, 4], 4, 5);
-    assert_eq!(error.to_string(), "the last element is number 13, and the memory has 12");
+    assert_eq!(error.to_string(), "the last element is number 13, but the memory has 12");
     let error = copy([3, 4], 4, 3);
     assert!(matches!(error, Error::Layout(kernels::LayoutError::Overlap { .. })), "{error}");
     let error = copy([3, 4], usize::MAX / 2, 4);
@@ -163,7 +163,7 @@ fn bad_shapes_are_refused() {
     let error = concat(0, &[view(&[1, 3]), view(&[2, 4])], &[3, 3]).unwrap_err();
     assert!(matches!(error, Error::Shape { buffer: "parts", .. }), "{error}");
     let error = concat(0, &[view(&[1, 3]), view(&[1, 3])], &[3, 3]).unwrap_err();
-    assert_eq!(error.to_string(), "concat: `out` has the shape [3, 3], [2, 3] is needed");
+    assert_eq!(error.to_string(), "concat: `out` has the shape [3, 3], but needs [2, 3]");
     let error = concat(0, &[view(&[4, 3])], &[3, 3]).unwrap_err();
     assert!(matches!(error, Error::Layout(_)), "{error}");
     let error = concat(2, &[view(&[3, 3])], &[3, 3]).unwrap_err();

@@ -378,19 +378,19 @@ fn what_does_not_fit_is_refused() {
     let mut c = bench.zeroed::<f32>(16);
     let mut refused =
         |gemm: Gemm| bench.kernels.gemm(&bench.stream, &gemm, &a, &b, &mut c).unwrap_err().to_string();
-    assert_eq!(refused(Gemm::new(4, 4, 4)), "gemm: `a` has 15 elements, 16 are needed");
-    assert_eq!(refused(Gemm::new(3, 4, 5)), "gemm: `b` has 16 elements, 20 are needed");
-    assert_eq!(refused(Gemm::new(5, 4, 3)), "gemm: `c` has 16 elements, 20 are needed");
+    assert_eq!(refused(Gemm::new(4, 4, 4)), "gemm: `a` has 15 elements, but needs 16");
+    assert_eq!(refused(Gemm::new(3, 4, 5)), "gemm: `b` has 16 elements, but needs 20");
+    assert_eq!(refused(Gemm::new(5, 4, 3)), "gemm: `c` has 16 elements, but needs 20");
     assert_eq!(
         refused(Gemm { lda: 2, ..Gemm::new(3, 3, 3) }),
-        "gemm: `lda` is 2, less than a row's elements"
+        "gemm: `lda` is 2, less than the elements of a row"
     );
     assert_eq!(
         refused(Gemm { lda: 2, ..Gemm::new(3, 3, 2).transpose_a() }),
-        "gemm: `lda` is 2, less than a row's elements"
+        "gemm: `lda` is 2, less than the elements of a row"
     );
     let overlapping = Gemm { batch: 2, ..Gemm::new(2, 2, 2) };
-    assert_eq!(refused(overlapping), "gemm: `stride_c` is 0, so that matrices of the batch overlap");
+    assert_eq!(refused(overlapping), "gemm: `stride_c` is 0, which makes matrices of the batch overlap");
     let empty = Gemm::new(0, 4, usize::MAX);
     assert!(refused(empty).contains("`b`"), "an empty C does not excuse a short B");
     let integers = bench.zeroed::<i8>(16);

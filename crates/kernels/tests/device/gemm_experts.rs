@@ -232,7 +232,7 @@ fn what_does_not_fit_is_refused() {
     let bench = Bench::open();
     let (offsets, permutation) = (bench.zeroed::<u32>(3), bench.zeroed::<u32>(6));
     let error = SortedPairs::new(offsets.slice(0..0).unwrap(), &permutation).unwrap_err();
-    assert_eq!(error.to_string(), "gemm_experts: `offsets` has 0 elements, 1 are needed");
+    assert_eq!(error.to_string(), "gemm_experts: `offsets` has 0 elements, but needs 1");
     let pairs = SortedPairs::new(&offsets, &permutation).unwrap();
     assert_eq!((pairs.pairs(), pairs.experts()), (6, 2));
     let (a, b) = (bench.zeroed::<i8>(24), bench.zeroed::<i8>(24));
@@ -240,12 +240,12 @@ fn what_does_not_fit_is_refused() {
     let mut refused = |gemm: ExpertGemm| {
         bench.kernels.gemm_experts(&bench.stream, &gemm, pairs, &a, &b, &mut c).unwrap_err().to_string()
     };
-    assert_eq!(refused(ExpertGemm::new(6, 3, 5)), "gemm_experts: `a` has 24 elements, 30 are needed");
-    assert_eq!(refused(ExpertGemm::new(6, 4, 4)), "gemm_experts: `b` has 24 elements, 32 are needed");
-    assert_eq!(refused(ExpertGemm::new(6, 4, 3)), "gemm_experts: `c` has 18 elements, 24 are needed");
-    assert_eq!(refused(ExpertGemm::new(3, 3, 4)), "gemm_experts: `rows` is 3, not the number of pairs");
+    assert_eq!(refused(ExpertGemm::new(6, 3, 5)), "gemm_experts: `a` has 24 elements, but needs 30");
+    assert_eq!(refused(ExpertGemm::new(6, 4, 4)), "gemm_experts: `b` has 24 elements, but needs 32");
+    assert_eq!(refused(ExpertGemm::new(6, 4, 3)), "gemm_experts: `c` has 18 elements, but needs 24");
+    assert_eq!(refused(ExpertGemm::new(3, 3, 4)), "gemm_experts: `rows` is 3, must be the number of pairs");
     let gathered = ExpertGemm::new(4, 3, 4).gathered();
-    assert_eq!(refused(gathered), "gemm_experts: `rows` is 4, no divisor of the pairs");
+    assert_eq!(refused(gathered), "gemm_experts: `rows` is 4, must divide the number of pairs");
     let half = ExpertGemm { alpha: 0.5, ..ExpertGemm::new(6, 3, 4) };
     let error = bench.kernels.gemm_experts(&bench.stream, &half, pairs, &a, &b, &mut c).unwrap_err();
     assert!(matches!(error, Error::Value { operation: "gemm_experts", parameter: "alpha", .. }), "{error}");

@@ -268,15 +268,15 @@ fn bad_gates_are_refused() {
     };
     let gate = MoeGate::new(8, 2);
     for k in [0, 9] {
-        let text = format!("moe_gate: `k` is {k}, must be from 1 to 32 and the experts of the chosen groups");
+        let text = format!("moe_gate: `k` is {k}, must be from 1 to 32, and at most the experts of the chosen groups");
         refused(MoeGate { k, ..gate }, &text);
     }
     refused(MoeGate::new(24, 33), "moe_gate: `k` is 33");
     refused(MoeGate::new(2048, 2), "moe_gate: `experts` is 2048, more than 1024");
     refused(MoeGate::new(0, 1), "moe_gate: `k` is 1");
     refused(MoeGate::new(7, 2), "moe_gate: `columns` is 7");
-    refused(MoeGate::new(8, 3), "moe_gate: `weights` has 6 elements, 9 are needed");
-    refused(gate.bias(&bias), "moe_gate: `bias` has 7 elements, 8 are needed");
+    refused(MoeGate::new(8, 3), "moe_gate: `weights` has 6 elements, but needs 9");
+    refused(gate.bias(&bias), "moe_gate: `bias` has 7 elements, but needs 8");
     for scale in [f32::NAN, f32::INFINITY] {
         refused(gate.scale(scale), "moe_gate: `scale` is");
     }
@@ -289,7 +289,7 @@ fn bad_gates_are_refused() {
     }
     refused(
         of(8, 2, GroupScore::TwoLargest),
-        "moe_gate: `groups` is 8, so many that they have less than two",
+        "moe_gate: `groups` is 8, must have at least two experts each",
     );
     for chosen in [0, 5] {
         refused(of(4, chosen, GroupScore::Largest), &format!("moe_gate: `chosen groups` is {chosen}"));

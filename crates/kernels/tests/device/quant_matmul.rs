@@ -245,12 +245,12 @@ fn experts_that_do_not_fit_are_refused() {
         let mut out = bench.zeroed::<f32>(len);
         kernels.quant_experts(stream, matrices, &routes, &vectors, &mut out).unwrap_err().to_string()
     };
-    assert_eq!(refused(8, (3, 32), 18), "quant_experts: `rows` is 8, no multiple of the experts");
-    assert_eq!(refused(9, (4, 32), 18), "quant_experts: `vectors` is 4, no divisor of the pairs");
-    assert_eq!(refused(9, (0, 32), 18), "quant_experts: `vectors` is 0, no divisor of the pairs");
-    let error = "quant_experts: `columns of the vectors` is 64, not the columns of the matrices";
+    assert_eq!(refused(8, (3, 32), 18), "quant_experts: `rows` is 8, must be a multiple of the number of experts");
+    assert_eq!(refused(9, (4, 32), 18), "quant_experts: `vectors` is 4, must divide the number of pairs");
+    assert_eq!(refused(9, (0, 32), 18), "quant_experts: `vectors` is 0, must divide the number of pairs");
+    let error = "quant_experts: `columns of the vectors` is 64, must be the columns of the matrices";
     assert_eq!(refused(9, (3, 64), 18), error);
-    assert_eq!(refused(9, (3, 32), 17), "quant_experts: `out` has 17 elements, 18 are needed");
+    assert_eq!(refused(9, (3, 32), 17), "quant_experts: `out` has 17 elements, but needs 18");
 }
 
 /// Of rows that wide models have, the kernel loads hardly more than the matrix: headers of blocks twice, and a vector for 16 rows.
