@@ -26,7 +26,7 @@ fn exact(f: Activation, x: f64) -> f64 {
     }
 }
 
-/// What f32 arithmetic may lose: of gelu, 1 + tanh cancels, so that the error is one of the sum's terms.
+/// What f32 arithmetic may lose. In gelu, 1 + tanh cancels, so the error is that of the sum's terms.
 fn expected(f: Activation, x: f64, up: f64) -> Expected {
     let value = exact(f, x);
     let slack = match f {
@@ -96,7 +96,7 @@ fn special_numbers<T: Float<Compute = f32>>(bench: &Bench) {
         bench.kernels.activate(&bench.stream, f, &device_x, &mut out).unwrap();
         for (x, out) in x.iter().zip(bench.download(&out)) {
             let (x, out) = (x.to_f64(), out.to_f64());
-            // minus infinity times zero is NaN for all but relu²
+            // minus infinity times zero is NaN for all except relu²
             let want = if x == f64::NEG_INFINITY && f != Activation::Relu2 { f64::NAN } else { exact(f, x) };
             if want.is_nan() || x.is_infinite() || x == 0.0 {
                 difference(out, want);

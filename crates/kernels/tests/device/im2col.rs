@@ -1,4 +1,4 @@
-//! Convolutions by products of matrices: the windows, their products, and sums of what they spread.
+//! Convolutions by matrix products: the windows, their products, and sums of what they spread.
 
 use half::{bf16, f16};
 use kernels::{Conv1d, Conv2d, ConvElement, Error, Gemm, GemmElement, Layout, LayoutError, View, ViewMut};
@@ -32,7 +32,7 @@ fn windows_of(conv: &Conv2d, x: &[usize]) -> Vec<usize> {
     all
 }
 
-/// As two dimensions, with one row. The padding has to be part of the input: in that dimension there is none.
+/// As two dimensions, with one row. The padding must be part of the input, because that dimension has none.
 fn as_rows(conv: &Conv1d) -> Conv2d {
     let [input, kernel] = [conv.input, conv.kernel].map(|[extent]| [1, extent]);
     let rows = Conv2d::new(conv.batch, conv.in_channels, conv.out_channels, input, kernel);
@@ -83,7 +83,7 @@ fn windows_are_copied() {
     for_conv_elements!(of_windows);
 }
 
-/// Exact, so that both ways have to be the definition.
+/// Exact, so both ways must equal the definition.
 macro_rules! check_products {
     ($type:ident, $bench:expr, $conv:expr) => {{
         let (bench, conv) = ($bench, $conv);
@@ -121,7 +121,7 @@ fn a_product_of_windows_is_the_convolution() {
     convolutions_are_products::<bf16>(&bench);
 }
 
-/// Spread by columns of any numbers, and by those of a product.
+/// Spread from columns of arbitrary numbers, and from those of a product.
 fn spread<T: ConvElement>(bench: &Bench) {
     for (conv, length) in [
         (Conv1d::new(2, 1, 3, [13], [3]).transposed(0), 15),
@@ -186,7 +186,7 @@ fn sums_of_halves_are_rounded_once() {
 #[track_caller]
 fn says<T: std::fmt::Debug>(result: Result<T, Error>, text: &str) {
     let error = result.unwrap_err().to_string();
-    assert!(error.contains(text), "{error:?} does not say {text:?}");
+    assert!(error.contains(text), "{error:?} does not contain {text:?}");
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn what_does_not_fit_is_refused() {
     // Nothing was written.
     assert_exact!(bench.download(&out), [9.0; 24]);
 
-    // No elements are no work.
+    // Without elements there is no work.
     let (none, mut nothing) = (bench.zeroed::<f32>(0), bench.zeroed::<f32>(0));
     kernels.im2col(stream, &Conv1d::new(0, 3, 1, [4], [2]), &none, &mut nothing).unwrap();
     kernels.im2col(stream, &Conv1d::new(2, 0, 1, [4], [2]), &none, &mut nothing).unwrap();

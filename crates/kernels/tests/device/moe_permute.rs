@@ -1,4 +1,4 @@
-//! Tokens in the order of experts, and the sums of what experts give.
+//! Tokens in the order of experts, and the sums of the experts' results.
 
 use hip::{Device, DeviceBuffer};
 use kernels::reference::Expected;
@@ -12,7 +12,7 @@ const EXPERTS: usize = 5;
 /// Choices of a token.
 const K: usize = 3;
 
-/// Experts of all pairs, two of which are none.
+/// Experts of all pairs; two pairs have none.
 fn ids() -> Vec<u32> {
     let mut ids: Vec<u32> = (0..TOKENS * K).map(|p| (p * p + p / 3) as u32 % EXPERTS as u32).collect();
     (ids[4], ids[20]) = (EXPERTS as u32, u32::MAX);
@@ -71,7 +71,7 @@ fn tokens_go_to_experts_and_back<T: Float<Compute = f32>>(bench: &Bench) {
         let expected: Vec<T> = permutation.iter().flat_map(row).collect();
         assert_exact!(bench.download(&sorted), expected, "{what}");
 
-        // What experts give; what nothing leads to is not read.
+        // The experts' results; unreferenced rows are not read.
         let mut y = random::<T>(permutation.len() * width, 122, 5.0);
         for (row, p) in y.chunks_mut(width).zip(&permutation) {
             if *p == u32::MAX {

@@ -24,7 +24,7 @@ fn rows_of<T: Float<Compute = f32>>(bench: &Bench, quant: QuantType) {
     let result = compare(&bench.download(&out), exact(&values));
     assert!(result.passed(), "{} to {}: {result:?}", quant.name(), T::NAME);
 
-    // One that is not there is NaN, and nothing else is read in its place.
+    // A row that does not exist is NaN; nothing else is read in its place.
     let numbers = [6, 0, 7, 3, 3, u32::MAX];
     let mut out = bench.zeroed::<T>(numbers.len() * columns);
     bench.kernels.quant_rows(&bench.stream, matrix, &bench.upload(&numbers), &mut out).unwrap();
@@ -103,7 +103,7 @@ products! {
     products_with_4_to_6_bits_in_blocks_of_256: Q4K, Q5K, Q6K;
 }
 
-/// A vector with a number that is none has no products, and its neighbours have theirs.
+/// A NaN in one vector spoils only that vector's products.
 #[test]
 fn a_nan_stays_in_its_vector() {
     let bench = Bench::open();
@@ -165,7 +165,7 @@ fn experts_of<T: Float<Compute = f32>>(bench: &Bench, quant: QuantType) {
     let matrices = QuantMatrix::new(quant, experts * rows, columns, &device).unwrap();
     let values = quant.dequantize(&blocks);
     // A few pairs, and many, of which one expert has more than a tile and one has none; one vector for two pairs, and for each. One pair's
-    // expert is not there.
+    // expert does not exist.
     for (pairs, vectors) in [(6, 3), (6, 6), (220, 110), (20, 20)] {
         let ids: Vec<u32> = (0..pairs as u32)
             .map(|pair| if pair == 3 { 5 } else { [0, 3, 1, 3, 4, 3, 3][pair as usize % 7] })
@@ -253,7 +253,7 @@ fn experts_that_do_not_fit_are_refused() {
     assert_eq!(refused(9, (3, 32), 17), "quant_experts: `out` has 17 elements, but needs 18");
 }
 
-/// Of rows that wide models have, the kernel loads hardly more than the matrix: headers of blocks twice, and a vector for 16 rows.
+/// For rows as in wide models, the kernel loads hardly more than the matrix: block headers twice, and a vector for 16 rows.
 #[test]
 fn one_product_reads_the_matrix_once() {
     let bench = Bench::open();

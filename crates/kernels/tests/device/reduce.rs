@@ -75,7 +75,7 @@ macro_rules! for_reduce_elements {
     }};
 }
 
-/// Where a search from the first element on ends: the first element of those that none is `better` than.
+/// Where a search from the first element ends: the first element that none is `better` than.
 fn first<T: Copy>(group: &[T], better: impl Fn(T, T) -> bool) -> u32 {
     (1..group.len()).fold(0, |best, i| if better(group[i], group[best]) { i } else { best }) as u32
 }

@@ -1,4 +1,4 @@
-//! What launchers refuse, before anything is enqueued.
+//! Errors that launchers report before they enqueue anything.
 
 use hip::{Device, DeviceBuffer};
 use kernels::{
@@ -33,7 +33,7 @@ impl Six {
 #[track_caller]
 fn says(result: Result<(), Error>, text: &str) {
     let error = result.unwrap_err().to_string();
-    assert!(error.contains(text), "{error:?} does not say {text:?}");
+    assert!(error.contains(text), "{error:?} does not contain {text:?}");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn views_that_do_not_fit_their_memory() {
     assert!(error.to_string().contains("may have two elements in one place"), "{error}");
     let view = six.view(six.rows);
     assert!(view.map(|layout| layout.narrow(0, 0, 3)).is_err());
-    // An error of a layout is one of this crate.
+    // A layout error converts into an error of this crate.
     let error = Error::from(view.map(|layout| layout.transpose(0, 2)).unwrap_err());
     assert_eq!(error.to_string(), "axis 2 of 2 dimensions does not exist or occurs twice");
 }
@@ -201,7 +201,7 @@ fn views_that_do_not_fit_their_memory() {
 #[test]
 fn memory_and_streams_of_other_devices() {
     let bench = Bench::open();
-    // A virtual one, as many as one likes.
+    // A virtual device, of which there can be any number.
     let others = ["vgpu:gfx1100", "vgpu:gfx90a"].map(|uri| Device::open(uri).unwrap());
     let other = others.iter().find(|other| *other != bench.kernels.device()).unwrap();
     let (kernels, stream) = (&bench.kernels, &bench.stream);
