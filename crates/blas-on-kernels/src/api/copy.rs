@@ -22,7 +22,7 @@ struct Block {
 }
 
 /// # Safety
-/// Both sides are valid for so many elements at such steps.
+/// Both sides must be valid for this many elements with these steps.
 unsafe fn copy<const SLOT: usize>(block: &Block, stream: Option<hipStream_t>) -> Result {
     let &Block { rows, columns, element, from, from_step, to, to_step, kind } = block;
     if rows == 0 || columns == 0 {
