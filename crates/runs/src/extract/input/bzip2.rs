@@ -65,7 +65,7 @@ impl<R: Read> Bits<R> {
     }
 }
 
-/// A Huffman code: for each length, the first code beyond those of that length, and where its symbols begin.
+/// A Huffman code: for each length, the first code beyond that length, and where its symbols begin.
 struct Table {
     limits: [u32; MAX_LENGTH + 2],
     offsets: [u32; MAX_LENGTH + 2],
