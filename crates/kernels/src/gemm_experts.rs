@@ -108,7 +108,8 @@ impl ExpertGemm {
             _ => 1,
         };
         if pairs_per_row * rows != pairs {
-            let problem = if self.gathered { "must divide the number of pairs" } else { "must be the number of pairs" };
+            let problem =
+                if self.gathered { "must divide the number of pairs" } else { "must be the number of pairs" };
             return Err(wrong("rows", rows, problem));
         }
         check_matrices(OPERATION, "a", ("k", k), (rows, k), (1, 0), a)?;

@@ -99,7 +99,12 @@ impl Int4Gemm {
             return Err(Error::Size { operation, parameter: "group", got: group, problem });
         }
         if !k.is_multiple_of(group) {
-            return Err(Error::Size { operation, parameter: "k", got: k, problem: "must be a multiple of `group`" });
+            return Err(Error::Size {
+                operation,
+                parameter: "k",
+                got: k,
+                problem: "must be a multiple of `group`",
+            });
         }
         check_matrices(operation, "a", ("lda", lda), (m, k), (1, 0), a)?;
         check_matrices(operation, "c", ("ldc", ldc), (m, n), (1, 0), c)?;

@@ -216,7 +216,10 @@ impl Kernels {
     }
 
     /// `names` are kernels that put elements of `x` into `out`, by indices as `of` says.
-    #[expect(clippy::too_many_arguments, reason = "the arguments of three functions, and what differs between them")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the arguments of three functions, and what differs between them"
+    )]
     fn scatter_with<'a, T: Element, I: Index>(
         &'a self,
         operation: &'static str,

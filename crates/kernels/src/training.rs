@@ -370,7 +370,12 @@ impl AdamW {
         }
         for (parameter, got) in [("beta1", self.beta1), ("beta2", self.beta2)] {
             if !(0.0..1.0).contains(&got) {
-                return Err(Error::Value { operation, parameter, got, problem: "must be at least 0 and below 1" });
+                return Err(Error::Value {
+                    operation,
+                    parameter,
+                    got,
+                    problem: "must be at least 0 and below 1",
+                });
             }
         }
         for (parameter, got) in

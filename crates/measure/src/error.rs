@@ -25,9 +25,7 @@ pub enum Error {
     #[error(transparent)]
     Rccl(#[from] rccl::Error),
     /// A result differs from arithmetic in f64.
-    #[error(
-        "{group}: {name}: the result is off by {error:e}; a correct one is off by at most {bound:e}"
-    )]
+    #[error("{group}: {name}: the result is off by {error:e}; a correct one is off by at most {bound:e}")]
     Wrong {
         /// The group of measurements.
         group: &'static str,

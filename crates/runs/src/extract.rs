@@ -234,7 +234,10 @@ fn no_steps(lines: u64, format: Option<Format>) -> String {
         Some(format) => format!(
             "none of {lines} lines is about a step of training in the format {format}; leave out the format to detect it"
         ),
-        None => format!("none of {lines} lines is about a step of training; known formats are {}", Format::names()),
+        None => format!(
+            "none of {lines} lines is about a step of training; known formats are {}",
+            Format::names()
+        ),
     }
 }
 

@@ -107,7 +107,11 @@ impl Kernels {
             return wrong("rows", matrices.rows(), "must be a multiple of the number of experts");
         }
         if of_vectors != columns {
-            return wrong("columns of the vectors", of_vectors as usize, "must be the columns of the matrices");
+            return wrong(
+                "columns of the vectors",
+                of_vectors as usize,
+                "must be the columns of the matrices",
+            );
         }
         let (rows, pairs) = (all_rows / routes.experts, routes.pairs());
         if pairs > 0 && (count == 0 || !pairs.is_multiple_of(count as usize)) {

@@ -461,7 +461,10 @@ fn tensors_that_do_not_fit_are_refused() {
     let resize = Resize2d::new(1, 1, [5, 2], [3, 2]);
     let mut bilinear =
         |resize: &Resize2d, grid, x| kernels.upsample_bilinear2d(stream, resize, grid, x, &mut out);
-    says(bilinear(&resize, PixelGrid::Areas, &weights), "upsample_bilinear2d: `x` has 12 elements, but needs 10");
+    says(
+        bilinear(&resize, PixelGrid::Areas, &weights),
+        "upsample_bilinear2d: `x` has 12 elements, but needs 10",
+    );
     for factor in [0.0, -1.0, f64::NAN, f64::INFINITY, f64::MIN_POSITIVE, 1e-16] {
         for factors in [[factor, 1.0], [1.0, factor]] {
             let error = bilinear(&resize, PixelGrid::Scaled(factors), &x).unwrap_err();

@@ -268,7 +268,9 @@ fn bad_gates_are_refused() {
     };
     let gate = MoeGate::new(8, 2);
     for k in [0, 9] {
-        let text = format!("moe_gate: `k` is {k}, must be from 1 to 32, and at most the experts of the chosen groups");
+        let text = format!(
+            "moe_gate: `k` is {k}, must be from 1 to 32, and at most the experts of the chosen groups"
+        );
         refused(MoeGate { k, ..gate }, &text);
     }
     refused(MoeGate::new(24, 33), "moe_gate: `k` is 33");
@@ -287,10 +289,7 @@ fn bad_gates_are_refused() {
             &format!("moe_gate: `groups` is {groups}, must be from 1"),
         );
     }
-    refused(
-        of(8, 2, GroupScore::TwoLargest),
-        "moe_gate: `groups` is 8, must have at least two experts each",
-    );
+    refused(of(8, 2, GroupScore::TwoLargest), "moe_gate: `groups` is 8, must have at least two experts each");
     for chosen in [0, 5] {
         refused(of(4, chosen, GroupScore::Largest), &format!("moe_gate: `chosen groups` is {chosen}"));
     }

@@ -150,9 +150,9 @@ fn bad_shapes_are_refused() {
     assert_eq!(gather(2, &pairs), "moe_gather: `out` has 24 elements, but needs 12");
     for count in [0, 5] {
         let some = bench.zeroed::<u32>(count);
-        assert!(
-            gather(4, &some).starts_with(&format!("moe_gather: `pairs` is {count}, must be a multiple of the number of tokens"))
-        );
+        assert!(gather(4, &some).starts_with(&format!(
+            "moe_gather: `pairs` is {count}, must be a multiple of the number of tokens"
+        )));
     }
     kernels.moe_gather(stream, &x, 4, &pairs, &mut sorted).unwrap();
 
@@ -166,7 +166,10 @@ fn bad_shapes_are_refused() {
     assert!(combine(&y, 5, &weights, &pairs).starts_with("moe_combine: `width` is 5"));
     assert_eq!(combine(&x, 4, &weights, &pairs), "moe_combine: `y` has 12 elements, but needs 24");
     let seven = bench.zeroed::<f32>(7);
-    assert!(combine(&y, 4, &seven, &pairs).starts_with("moe_combine: `pairs` is 7, must be a multiple of the number of tokens"));
+    assert!(
+        combine(&y, 4, &seven, &pairs)
+            .starts_with("moe_combine: `pairs` is 7, must be a multiple of the number of tokens")
+    );
     let five = bench.zeroed::<u32>(5);
     assert_eq!(combine(&y, 4, &weights, &five), "moe_combine: `places` has 5 elements, but needs 6");
 

@@ -245,7 +245,10 @@ fn experts_that_do_not_fit_are_refused() {
         let mut out = bench.zeroed::<f32>(len);
         kernels.quant_experts(stream, matrices, &routes, &vectors, &mut out).unwrap_err().to_string()
     };
-    assert_eq!(refused(8, (3, 32), 18), "quant_experts: `rows` is 8, must be a multiple of the number of experts");
+    assert_eq!(
+        refused(8, (3, 32), 18),
+        "quant_experts: `rows` is 8, must be a multiple of the number of experts"
+    );
     assert_eq!(refused(9, (4, 32), 18), "quant_experts: `vectors` is 4, must divide the number of pairs");
     assert_eq!(refused(9, (0, 32), 18), "quant_experts: `vectors` is 0, must divide the number of pairs");
     let error = "quant_experts: `columns of the vectors` is 64, must be the columns of the matrices";

@@ -478,10 +478,7 @@ impl Run<'_> {
         if ignored > 0 {
             tell(
                 "values-ignored",
-                format!(
-                    "left out, because malformed, cut or not finite: {}",
-                    counted(ignored, "value")
-                ),
+                format!("left out, because malformed, cut or not finite: {}", counted(ignored, "value")),
             );
         }
         if steps.duplicates > 0 {

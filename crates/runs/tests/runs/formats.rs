@@ -580,7 +580,9 @@ fn several_files_are_read_at_once_as_runs_of_their_own_or_as_one() {
     std::fs::write(&missing, "hello\nworld").expect("write");
     let error = extract::from_path(&missing, &Options::default()).expect_err("no steps").to_string();
     assert!(
-        error.starts_with("none of 2 lines is about a step of training; known formats are primus, megatron, nemo,"),
+        error.starts_with(
+            "none of 2 lines is about a step of training; known formats are primus, megatron, nemo,"
+        ),
         "{error}"
     );
 }
