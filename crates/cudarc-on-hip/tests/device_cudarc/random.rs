@@ -143,7 +143,7 @@ fn poisson_numbers_have_its_distribution() {
     let mut memory = stream.alloc_zeros::<u32>(count).unwrap();
     for lambda in [0.0, 0.5, 4.0, 9.9, 10.0, 30.0, 1000.0, 400_000.0_f64] {
         let (address, written) = memory.device_ptr_mut(&stream);
-        // SAFETY: there are so many places, and the generator lives.
+        // SAFETY: there is room for this many numbers, and the generator lives.
         unsafe { result::generate::poisson_u32(generator, address as *mut u32, count, lambda) }.unwrap();
         drop(written);
         let numbers: Vec<f64> = stream.clone_dtoh(&memory).unwrap().into_iter().map(f64::from).collect();

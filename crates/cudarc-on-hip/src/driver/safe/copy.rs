@@ -103,8 +103,8 @@ impl CudaStream {
         // SAFETY: the copy alone uses it.
         let (from, _read) = unsafe { src.stream_synced_slice(self) };
         let (to, _written) = dst.device_ptr_mut(self);
-        // SAFETY: there is room, and the stream waits for other uses of the memory. Pinned memory lives until its event has passed, and other memory
-        // has been read when this returns.
+        // SAFETY: there is room, and the stream waits for other uses of the memory. Pinned memory lives until its event has passed,
+        // and other memory has been read when this returns.
         unsafe { result::memcpy_htod_async(to, from, self.cu_stream()) }
     }
 
@@ -126,7 +126,7 @@ impl CudaStream {
         let len = src.len();
         let mut values: Vec<T> = Vec::with_capacity(len);
         let (from, _read) = src.device_ptr(self);
-        // SAFETY: the vector has room for so many elements, to which only bytes are copied; the copy is done when the call returns, as
+        // SAFETY: the vector has room for this many elements, to which only bytes are copied; the copy is done when the call returns, as
         // the memory is not pinned.
         unsafe {
             let room =
