@@ -18,7 +18,7 @@ __device__ __forceinline__ void topk(const T *src, size_t columns, unsigned k, T
     const uint64_t least =
         select_rank(columns, 56, true, k, rank, [](size_t) { return uint64_t(1); }, [](uint64_t, uint64_t) { return uint64_t(1); });
     const unsigned thread = block_thread(), threads = block_threads();
-    unsigned size = 1; // of what is sorted
+    unsigned size = 1; // of the sorted array
     while (size < k)
         size *= 2;
     for (unsigned i = thread; i < size; i += threads)

@@ -56,7 +56,7 @@ template <typename T> struct Epilogue {
     static __device__ __forceinline__ float activated(unsigned activation, float x) {
         if (activation == RELU)
             return x > 0 || x != x ? x : 0;
-        // 2 sqrt(2 / pi): GELU by way of tanh, which the logistic function is
+        // 2 sqrt(2 / pi): the tanh of GELU, expressed with the logistic function
         const float at = activation == GELU ? 1.5957691216057308f * (x + 0.044715f * x * x * x) : x;
         const float logistic = 1 / (1 + expf(-at));
         return activation == SIGMOID ? logistic : x * logistic;

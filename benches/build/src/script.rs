@@ -52,7 +52,7 @@ impl Script {
     }
 }
 
-/// Where a script writes what it has done.
+/// The file for the results of a script.
 fn done(file: &Path) -> PathBuf {
     file.with_file_name("done.json")
 }

@@ -19,7 +19,7 @@ mod modules {
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask bench hip")]
 struct Arguments {
-    /// The device; FERROCM_DEVICE, else `auto`, unless given
+    /// The device [default: FERROCM_DEVICE, otherwise `auto`]
     #[arg(long, value_name = "URI")]
     device: Option<String>,
     /// Compare raw calls on the device with raw calls on this one, instead of the safe API with raw calls

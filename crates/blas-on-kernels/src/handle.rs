@@ -109,7 +109,8 @@ impl Workspace {
             return;
         }
         let mut event = std::ptr::null_mut();
-        // hipEventDisableTiming SAFETY: there is room for the event; the streams are the caller's, and a
+        // hipEventDisableTiming
+        // SAFETY: there is room for the event; the streams are the caller's, and a
         // destroyed one gives an error.
         let passed = unsafe {
             check((hip.hipEventCreateWithFlags)(&mut event, 2))

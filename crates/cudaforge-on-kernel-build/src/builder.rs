@@ -239,7 +239,7 @@ impl KernelBuilder {
 
     /// Writes host code and kernels to a static library. The script tells Cargo to link it, as with cudaforge.
     ///
-    /// An empty `libcudart.a` is put beside it, for `cargo:rustc-link-lib=dylib=cudart`.
+    /// It also writes an empty `libcudart.a` next to it, for `cargo:rustc-link-lib=dylib=cudart`.
     ///
     /// # Errors
     /// [`Error`]

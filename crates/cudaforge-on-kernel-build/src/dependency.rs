@@ -186,7 +186,7 @@ impl DependencyManager {
     /// Fetches one of the repositories, and returns its folder.
     ///
     /// # Errors
-    /// [`Error::InvalidConfig`] if there is none of this name; those of [`ExternalDependency::fetch`].
+    /// [`Error::InvalidConfig`] if there is no repository of this name; those of [`ExternalDependency::fetch`].
     pub fn fetch_dependency(&self, name: &str, out_dir: &Path) -> Result<PathBuf> {
         let found = self.dependencies.iter().find(|dependency| dependency.name == name);
         let missing = || Error::InvalidConfig(format!("there is no git dependency `{name}`"));

@@ -35,7 +35,7 @@ type Splits = fn(&Work) -> usize;
 const SPLITS: &[(Condition, Splits)] = &[
     // There are enough workgroups for all compute units, or too few keys to share.
     (|w| w.blocks >= w.compute_units || w.kv_len < 8 * KEYS, |_| 1),
-    // Twice as many workgroups as compute units, each of which has some tiles of keys.
+    // Twice as many workgroups as compute units, each with some tiles of keys.
     (|_| true, |w| (2 * w.compute_units).div_ceil(w.blocks).min(w.kv_len / (4 * KEYS))),
 ];
 

@@ -50,7 +50,7 @@ pub trait Number: Element {}
 
 /// A floating-point type, for which functions such as the exponential exist.
 pub trait Real: Number {
-    /// What arithmetic happens in: f64 for itself, else f32.
+    /// The type in which arithmetic happens: f64 for f64, otherwise f32.
     type Compute: Element;
 }
 

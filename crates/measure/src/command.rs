@@ -39,7 +39,8 @@ or device URI.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The device [default: the variable FERROCM_DEVICE, else `auto`]. All devices in the URI take part in transfers and collectives
+    /// The device [default: the variable FERROCM_DEVICE, otherwise `auto`]. All devices in the URI take part in transfers and
+    /// collectives
     #[arg(long, value_name = "URI")]
     device: Option<DeviceUri>,
     /// What to measure, separated by commas: bandwidth, gemm, latency, attention, quantised, collective, block, training, inference

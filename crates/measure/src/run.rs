@@ -1,4 +1,4 @@
-//! A whole run: the device, the groups of measurements, and the samples taken meanwhile.
+//! A whole run: the device, the groups of measurements, and the samples taken during the run.
 
 use std::time::SystemTime;
 

@@ -45,7 +45,7 @@ pub(super) unsafe extern "C" fn rocblas_get_version_string(
     out: *mut c_char,
     length: usize,
 ) -> rocblas_status {
-    // SAFETY: the caller passes room for so many bytes.
+    // SAFETY: the caller passes room for this many bytes.
     entry(|| unsafe { copy(out, length, VERSION) })
 }
 
@@ -58,7 +58,7 @@ pub(super) unsafe extern "C" fn rocblas_get_commit_hash_string(
     out: *mut c_char,
     length: usize,
 ) -> rocblas_status {
-    // SAFETY: the caller passes room for so many bytes.
+    // SAFETY: the caller passes room for this many bytes.
     entry(|| unsafe { copy(out, length, COMMIT) })
 }
 

@@ -27,7 +27,7 @@ pub(crate) const BETWEEN: Z = z(77.0);
 /// The value where nothing may be read.
 pub(crate) const NAN: Z = z(f64::NAN);
 
-/// A handle on the device under test: `FERROCM_DEVICE`, else a virtual gfx1100.
+/// A handle on the device under test: `FERROCM_DEVICE`, or a virtual gfx1100.
 pub(crate) struct Blas {
     pub(crate) table: &'static Table,
     pub(crate) handle: rocblas_handle,

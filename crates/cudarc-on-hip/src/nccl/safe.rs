@@ -1,4 +1,4 @@
-//! Ranks, and what they do together.
+//! Ranks and their collective operations.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;

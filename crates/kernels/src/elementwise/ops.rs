@@ -29,7 +29,7 @@ pub enum UnaryOp {
     /// Gaussian error linear unit, exact.
     GeluErf,
     Relu,
-    /// `x` where positive, else `alpha * (exp(x) - 1)`.
+    /// `x` if positive, otherwise `alpha * (exp(x) - 1)`.
     Elu(f64),
     Silu,
     /// `x` to the power of the parameter.

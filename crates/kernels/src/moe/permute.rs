@@ -53,7 +53,8 @@ impl Kernels {
         let launch = self.function(&modules::MOE, "moe_gather")?.launch(stream);
         let launch = launch.arg(x.as_bytes()).arg(permutation).arg(out.cast_mut::<u8>()?);
         let launch = launch.arg(pairs).arg(k).arg(row_bytes).arg(tokens);
-        // A work-item copies at most 16 bytes. SAFETY: the kernel reads a permutation of so many pairs and rows of x below `tokens`, and
+        // A work-item copies at most 16 bytes.
+        // SAFETY: the kernel reads a permutation of this many pairs and rows of x below `tokens`, and
         // writes a row for each pair; the size of an element is a multiple of two bytes.
         unsafe { run(pairs * row_bytes.div_ceil(16), launch) }
     }

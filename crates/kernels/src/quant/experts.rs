@@ -140,7 +140,7 @@ impl Kernels {
                 launch.arg(routes.experts).arg(of_vector)
             }
         };
-        // SAFETY: there are that many matrices of so many rows and columns, each pair has a vector of as many columns and room for its
+        // SAFETY: there are that many matrices with these rows and columns, each pair has a vector of as many columns and room for its
         // product, and the tiles are those of the pairs.
         unsafe { launch.enqueue()? };
         Ok(())

@@ -101,7 +101,7 @@ fn expected<T: Float<Compute = f32>>(
                             sum += weight / total * values[*i][d];
                             magnitude += (weight / total * values[*i][d]).abs();
                         }
-                        // what is left of the smallest weights, of which the largest is 2^15
+                        // the rounding of the smallest weights; the largest is 2^15
                         let largest = values.iter().map(|v| v[d].abs()).fold(0.0, f64::max);
                         let least = if flushes {
                             2.0 * f64::from(half::f16::MIN_POSITIVE)

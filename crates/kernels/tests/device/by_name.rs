@@ -161,7 +161,7 @@ fn sums_over_dimensions_of_every_float() {
     sums(&bench, "sum_f64", f64::from);
 }
 
-/// Columns of patches: what a convolution multiplies its weights with.
+/// Columns of patches, which a convolution multiplies with its weights.
 fn patches<T: DeviceCopy + PartialEq + std::fmt::Debug>(bench: &Bench, name: &str, of: impl Fn(u32) -> T) {
     let (batch, channels, length, width, stride, padding) =
         (2_usize, 3_usize, 8_usize, 3_usize, 2_usize, 1_usize);

@@ -5,7 +5,7 @@ use kernels::{Element, Kernels};
 
 use crate::record;
 
-/// The device under test: `FERROCM_DEVICE`, else a virtual gfx1100.
+/// The device under test: `FERROCM_DEVICE`, or a virtual gfx1100.
 pub(crate) struct Bench {
     pub(crate) kernels: Kernels,
     pub(crate) stream: Stream,
@@ -25,7 +25,7 @@ impl Bench {
         let device = Device::open(&uri).unwrap();
         let stream = device.stream().unwrap();
         if record::folder().is_some() {
-            // Only virtual GPUs count, and name what they count.
+            // Only virtual GPUs count kernels and name them.
             stream.set_counters(true).unwrap();
         }
         Self { kernels: Kernels::new(&device), stream }

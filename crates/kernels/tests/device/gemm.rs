@@ -46,7 +46,7 @@ fn sides(gemm: &Gemm) -> [Stored; 3] {
     ]
 }
 
-/// Multiplies random matrices, and compares what was computed, and that nothing else was written.
+/// Multiplies random matrices, compares the results, and checks that nothing else was written.
 fn check<T: Element + GemmElement<Product = T>>(bench: &Bench, gemm: &Gemm) {
     check_enqueued::<T>(bench, gemm, |a, b, c| bench.kernels.gemm(&bench.stream, gemm, a, b, c).unwrap());
 }

@@ -1,4 +1,4 @@
-//! The suite on the device that `FERROCM_DEVICE` names, else on a virtual gfx1100, with its smallest cases.
+//! The suite with its smallest cases, on the device that `FERROCM_DEVICE` names, or on a virtual gfx1100.
 
 use std::collections::BTreeSet;
 

@@ -197,7 +197,7 @@ static ASPECTS: &[Aspect] = &[
         kind: "steps",
         what: "how many steps count",
         needed: false,
-        advice: "A short run has not met what slows a long one: checkpoints, heat, a busy network.",
+        advice: "A short run lacks what slows down a long one: checkpoints, heat, a busy network.",
         // Only the order of magnitude matters here.
         get: |_, run| {
             let steps = run.steps.seconds.len();

@@ -1,6 +1,6 @@
 //! What a log says about the whole run rather than about a step.
 
-/// Figures of a whole run, as programs print them at its end or beside every step.
+/// Figures of a whole run, as programs print them at its end or with every step.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Summary {
     /// The planned number of steps.

@@ -17,13 +17,13 @@ pub(crate) const FILES: [&str; 4] = [
     "train_nvd_nemo_llama.json",
 ];
 
-/// The folder `shared/data/training` beside the workspace.
+/// The folder `shared/data/training` next to the workspace.
 pub(crate) fn folder() -> Option<PathBuf> {
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/training"));
     if folder.is_dir() {
         return Some(folder);
     }
-    skip(Lack::Data, "there is no ../shared/data/training beside the checkout");
+    skip(Lack::Data, "there is no ../shared/data/training next to the checkout");
     None
 }
 
