@@ -26,12 +26,12 @@ impl Warning {
         let values: Vec<String> = self
             .values
             .iter()
-            .map(|(label, value)| format!("{label} {}", value.as_deref().unwrap_or("not told")))
+            .map(|(label, value)| format!("{label} {}", value.as_deref().unwrap_or("not recorded")))
             .collect();
         let verb = match (self.differs, self.values.iter().any(|(_, value)| value.is_some())) {
             (true, _) => "differs",
-            (false, true) => "is not told by all",
-            (false, false) => return format!("{} is told by no run. {}", self.what, self.advice),
+            (false, true) => "is not recorded by all",
+            (false, false) => return format!("{} is not recorded by any run. {}", self.what, self.advice),
         };
         format!("{} {verb}: {}. {}", self.what, values.join(", "), self.advice)
     }

@@ -232,10 +232,8 @@ impl Run {
                 interval::interval(value, self.resampled.clone())
             }
             (true, Some(stated)) => {
-                self.notes.push(
-                    "the record has no step times: its mean is taken, and nothing is known of how sure it is"
-                        .to_owned(),
-                );
+                self.notes
+                    .push("the record has no step times: its mean is taken, without an interval".to_owned());
                 Estimate::exact(stated)
             }
             (true, None) => return,

@@ -210,7 +210,7 @@ fn what_differs_is_told_with_its_values() {
     for (kind, differs, part) in [
         ("model", true, "the model differs: a llama-3.1-8b, b mixtral-8x7b."),
         ("sequence_length", true, "the sequence length differs: a 2048, b 8192."),
-        ("global_batch_size", false, "the global batch size is not told by all: a 64, b not told."),
+        ("global_batch_size", false, "the global batch size is not recorded by all: a 64, b not recorded."),
         ("micro_batch_size", true, "a 1, b 2"),
         ("precision", true, "the precision differs: a bf16, b f8."),
         ("tensor_parallel", true, "tensor parallelism differs: a 1, b 2."),
@@ -498,7 +498,7 @@ fn records_of_measurements_alone_are_not_asked_what_they_trained_with() {
     let comparison = compare(&pair(measured(2e-4), measured(1e-4)), &Options::default()).expect("compares");
     let text = crate::report::terminal(&comparison);
     assert!(text.starts_with("b and a have no speed of training in common."), "{text}");
-    assert!(!text.contains("not told") && !text.contains("told by no run"), "{text}");
+    assert!(!text.contains("not recorded") && !text.contains("recorded by any run"), "{text}");
     let row = text.lines().find(|line| line.contains("gemm: 64x64x64 f32")).expect("a row");
     assert!(row.contains("2.62 GFLOP/s") && row.ends_with("5.24 GFLOP/s  ×2.000"), "{row}");
 }

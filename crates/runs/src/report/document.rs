@@ -42,7 +42,7 @@ impl Answer {
             Verdict::Faster => "faster",
             Verdict::Slower => "slower",
             Verdict::Same => "no difference beyond the noise of the steps",
-            Verdict::Unknown => "too few steps to tell how sure that is",
+            Verdict::Unknown => "too few steps for an interval",
         };
         format!(
             "{} is {:.3} times as fast as {} {}{range}: {what}.{}",

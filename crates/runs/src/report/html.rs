@@ -106,7 +106,7 @@ fn card(answer: &Answer) -> String {
         Verdict::Faster => ("good", "faster"),
         Verdict::Slower => ("bad", "slower"),
         Verdict::Same => ("same", "no difference beyond the noise of the steps"),
-        Verdict::Unknown => ("same", "too few steps to tell how sure that is"),
+        Verdict::Unknown => ("same", "too few steps for an interval"),
     };
     let class = if answer.doubt().is_none() { class } else { "same" };
     let doubt =
