@@ -14,13 +14,13 @@ pub use write::Shape;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The fields of an object that have no name here.
+/// The unknown fields of an object.
 pub type Other = Map<String, Value>;
 
 /// One run: what ran, on which GPUs, and what was measured.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Who made the GPUs.
+    /// The vendor of the GPUs.
     #[serde(default)]
     pub platform: Platform,
     /// The GPUs and the software that used them.
@@ -68,12 +68,12 @@ pub struct Record {
     /// Values of the record that contradict each other, and other things that a reader must know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// Fields that have no name here.
+    /// Unknown fields.
     #[serde(flatten)]
     pub other: Other,
 }
 
-/// Who made the GPUs.
+/// The vendor of the GPUs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Platform {
     /// AMD.
@@ -130,7 +130,7 @@ pub struct GpuInfo {
     /// The driver's version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver_version: Option<String>,
-    /// Fields that have no name here.
+    /// Unknown fields.
     #[serde(flatten)]
     pub other: Other,
 }
@@ -165,7 +165,7 @@ pub struct ModelInfo {
     /// Tokens of the vocabulary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocab_size: Option<u64>,
-    /// Fields that have no name here.
+    /// Unknown fields.
     #[serde(flatten)]
     pub other: Other,
 }
@@ -194,7 +194,7 @@ pub struct Parallelism {
     /// Micro-batches of a step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gradient_accumulation_steps: Option<u64>,
-    /// Fields that have no name here.
+    /// Unknown fields.
     #[serde(flatten)]
     pub other: Other,
 }
@@ -223,7 +223,7 @@ pub struct TrainingConfig {
     /// `bf16`, `fp8`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<String>,
-    /// Fields that have no name here.
+    /// Unknown fields.
     #[serde(flatten)]
     pub other: Other,
 }
@@ -267,7 +267,7 @@ pub struct Performance {
     /// The rule by which they were chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup_rule: Option<String>,
-    /// Fields that have no name here.
+    /// Unknown fields.
     #[serde(flatten)]
     pub other: Other,
 }
@@ -296,7 +296,7 @@ pub struct Memory {
     /// In use on the GPU by all programs, as counted by its driver, maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_memory_used_gb: Option<f64>,
-    /// Fields that have no name here.
+    /// Unknown fields.
     #[serde(flatten)]
     pub other: Other,
 }
@@ -326,7 +326,7 @@ pub struct Measurement {
     /// The largest allowed difference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_bound: Option<f64>,
-    /// Fields that have no name here.
+    /// Unknown fields.
     #[serde(flatten)]
     pub other: Other,
 }
