@@ -416,7 +416,7 @@ fn texts_are_there() {
     let t = blas.table;
     let mut size = 0;
     let mut text = [1_u8; 64];
-    // SAFETY: there is room for as many bytes as is said.
+    // SAFETY: there is room for as many bytes as the arguments say.
     unsafe {
         assert_eq!((t.rocblas_get_version_string_size)(&mut size), SUCCESS);
         assert_eq!((t.rocblas_get_version_string)(text.as_mut_ptr().cast(), size - 1), INVALID_SIZE);

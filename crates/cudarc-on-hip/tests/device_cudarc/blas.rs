@@ -253,7 +253,7 @@ fn types_that_are_named_are_multiplied() {
     let (one, zero) = (1_i32, 0_i32);
     let call = |c: u64, compute| {
         let ((a, _a), (b, _b)) = (a.device_ptr(&stream), b.device_ptr(&stream));
-        // SAFETY: the matrices are as large as is said, and factors of the type that sums have.
+        // SAFETY: the matrices are as large as the arguments say, and factors have the type of the sums.
         unsafe {
             result::gemm_ex(
                 *blas.handle(),

@@ -111,7 +111,7 @@ fn what_cannot_be_multiplied_is_an_error() {
     let a = stream.alloc_zeros::<f32>(256).unwrap();
     let mut c = stream.alloc_zeros::<f32>(256).unwrap();
     let mut multiply = |config| {
-        // SAFETY: the matrices are as large as is said, or nothing is read or written.
+        // SAFETY: the matrices are as large as the arguments say, or nothing is read or written.
         unsafe { lt.matmul(config, &a, &a, &mut c, None, None) }.map_err(|error| error.0)
     };
     multiply(CONFIG).unwrap();

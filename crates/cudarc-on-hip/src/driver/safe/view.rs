@@ -26,7 +26,7 @@ impl<T> Clone for Span<'_, T> {
 
 impl<T> Copy for Span<'_, T> {}
 
-// SAFETY: the elements are on the device, where no thread of the host gets at them.
+// SAFETY: the elements are on the device, where host threads cannot access them.
 unsafe impl<T> Send for Span<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Span<'_, T> {}
