@@ -1,4 +1,4 @@
-// The keys and values of fused attention, and their copies to LDS.
+// Where fused attention reads keys and values, and how it copies them to LDS.
 #pragma once
 #include "float8.cuh"
 #include "staging.cuh"
@@ -8,18 +8,18 @@ enum Stored : unsigned { STORED_AS_QUERIES, STORED_F8, STORED_I8 };
 
 // Keys or values of one head of one sequence.
 struct Cache {
-    // Keys are consecutive or, with a table, in blocks of `block_size`.
+    // Keys follow each other; with a table, each block has `block_size` of them.
     const char *at;
     size_t row, block;
     const unsigned *table;
     unsigned block_size, blocks;
-    // The factors of the keys' numbers; null: none.
+    // The factors of a key's numbers; null: none.
     const float *scales;
     size_t scale_row, scale_block;
-    // The last readable key.
+    // The last key that may be read.
     unsigned last;
 
-    // The block of a key. The table is untrusted data and must not lead out of the cache.
+    // The block that a key is in. The table is data from the caller and must not lead out of the cache.
     __device__ __forceinline__ unsigned block_of(unsigned key) const { return min(table[key / block_size], blocks - 1); }
     template <unsigned SIZE> __device__ __forceinline__ const char *place(unsigned key) const {
         if (table == nullptr)
@@ -35,7 +35,7 @@ struct Cache {
     }
 };
 
-// Converts a byte of a dword to a number.
+// A byte of a dword as a number.
 template <Stored STORED> __device__ __forceinline__ float stored_byte(unsigned dword, unsigned index) {
     if constexpr (STORED == STORED_F8)
         return f8_to_float({static_cast<uint8_t>(dword >> index * 8)});
@@ -43,25 +43,25 @@ template <Stored STORED> __device__ __forceinline__ float stored_byte(unsigned d
         return static_cast<float>(static_cast<int8_t>(dword >> index * 8));
 }
 
-// Converts bytes to scaled numbers of type T, two in each of `DWORDS` dwords.
+// Converts numbers in bytes, times a scale, to numbers of type T, two in each of `DWORDS` dwords.
 template <typename T, Stored STORED, unsigned DWORDS> __device__ __forceinline__ void widen(unsigned *to, const unsigned *bytes, float scale) {
 #pragma unroll
     for (unsigned i = 0; i < DWORDS; ++i)
         to[i] = packed<T>(stored_byte<STORED>(bytes[i / 2], i % 2 * 2) * scale, stored_byte<STORED>(bytes[i / 2], i % 2 * 2 + 1) * scale);
 }
 
-// Copies `KEYS` keys and values from `key0` on, `dims` dimensions from `dim0` on.
-// Keys are placed so that the product `M` can be chained.
+// Copies `KEYS` keys and values from `key0`, `dims` dimensions from `dim0`. Keys are placed where
+// the product `M` needs them for chaining.
 template <typename T, typename M, unsigned KEYS, unsigned DIM, unsigned THREADS> struct KeyTile {
     static constexpr unsigned CHUNK = 16 / sizeof(T);
-    // Rows of keys run along the dimensions, rows of values along the keys.
+    // Keys are rows along the dimensions, values are rows along the keys.
     static constexpr unsigned KEY_PITCH = DIM + CHUNK, VALUE_PITCH = KEYS + CHUNK;
     static constexpr unsigned SIZE = KEYS * KEY_PITCH > DIM * VALUE_PITCH ? KEYS * KEY_PITCH : DIM * VALUE_PITCH;
 
-    // The size of an element of T or, if the cache has bytes, of the stored form.
+    // Elements of T, or the bytes of the cache that become numbers of T.
     template <bool BYTES> static constexpr unsigned SIZE_OF = BYTES ? 1 : sizeof(T);
 
-    // Keys beyond the last are not copied: their scores are replaced.
+    // Keys beyond the last are left unchanged: their scores are replaced.
     template <bool BYTES>
     static __device__ __forceinline__ void copy_keys(Stored stored, const Cache &cache, T *tile, unsigned key0, unsigned dim0, unsigned dims) {
         constexpr unsigned ELEMENT = SIZE_OF<BYTES>, DWORDS = CHUNK * ELEMENT / 4, MOST = KEYS * (DIM / CHUNK) / THREADS;
@@ -69,14 +69,15 @@ template <typename T, typename M, unsigned KEYS, unsigned DIM, unsigned THREADS>
         // Divides by `chunks`, which is at most 32: exact for fewer than 2,048.
         const unsigned inverse = 65536 / chunks + 1, thread = not_kept(threadIdx.x);
         const char *corner = cache.at + (key0 * cache.row + dim0) * ELEMENT;
-        // Unread entries are set to 0. Otherwise the compiler would keep the values read for the previous tile.
+        // Anything not read is set to 0. Otherwise it would be the data of the previous tile, which would have to be
+        // kept for that.
         unsigned held[MOST * DWORDS] = {};
         float scales[MOST] = {};
 #pragma unroll
         for (unsigned i = 0; i < MOST; ++i) {
             if (i * THREADS >= count)
                 break;
-            // Threads without work repeat the last one's.
+            // Threads without work repeat that of the last one.
             const unsigned index = min(thread + i * THREADS, count - 1);
             const unsigned key = index * inverse >> 16, column = (index - key * chunks) * CHUNK;
             const char *place = cache.table == nullptr ? corner + lane_offset((key * static_cast<unsigned>(cache.row) + column) * ELEMENT)
@@ -102,12 +103,12 @@ template <typename T, typename M, unsigned KEYS, unsigned DIM, unsigned THREADS>
         }
     }
 
-    // Values beyond the last repeat the last: their weights are 0, and only finite values times 0 are 0.
+    // Values beyond the last repeat the last. Their weights are 0, and only numbers times 0 give 0.
     template <bool BYTES>
     static __device__ __forceinline__ void copy_values(Stored stored, const Cache &cache, T *tile, unsigned key0, unsigned dim0, unsigned dims) {
         constexpr unsigned ELEMENT = SIZE_OF<BYTES>;
         static_assert(DIM / 4 * (KEYS / CHUNK) == THREADS, "each thread has 4 rows of a chunk");
-        // As in `Staging`, 8 neighbouring lanes store to different banks.
+        // As in `Staging`: 8 neighbouring lanes store to different banks.
         const unsigned thread = not_kept(threadIdx.x);
         const unsigned row = (thread % 2 + thread / 8 % (DIM / 8) * 2) * 4, chunk = thread / 2 % 4 + thread / DIM * 4;
         if (row >= dims)
@@ -155,7 +156,7 @@ template <typename T, typename M, unsigned KEYS, unsigned DIM, unsigned THREADS>
             *reinterpret_cast<Chunk *>(tile + (row + r) * VALUE_PITCH + chunk * CHUNK) = turned<sizeof(T)>(group, r);
     }
 
-    // The form in which the cache is stored; 4-byte queries have a cache of their own type.
+    // Selects by how the cache is stored; 4-byte queries have a cache of their own type.
     static __device__ __forceinline__ void copy_keys(Stored stored, const Cache &cache, T *tile, unsigned key0, unsigned dim0, unsigned dims) {
         if (sizeof(T) == 2 && stored != STORED_AS_QUERIES)
             return copy_keys<sizeof(T) == 2>(stored, cache, tile, key0, dim0, dims);

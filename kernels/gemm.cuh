@@ -1,5 +1,5 @@
-// A block of a matrix product, C = alpha * A * B + beta * C, by a workgroup of 256 threads. Products of floats are summed in f32, of
-// int8 in i32.
+// A block of a product of matrices, C = alpha * A * B + beta * C, by a workgroup of 256 threads; products of floats are summed in f32,
+// those of int8 in i32.
 //
 // The workgroup's waves form two columns, and each has its part of C in registers. Both operands pass through LDS in blocks that are as
 // deep as LDS allows.
@@ -7,13 +7,13 @@
 #include "staging.cuh"
 
 constexpr unsigned THREADS = 256;
-// The bytes of both operands that a workgroup keeps in LDS, without the gaps between rows.
+// Bytes of both operands that a workgroup keeps in LDS, without the gaps between rows.
 constexpr unsigned STAGED = 32 * 1024;
 
 // The depth of a block of operands.
 template <typename T, unsigned SIDE> constexpr unsigned DEPTH_OF = STAGED / 2 / SIDE / sizeof(T);
 
-// An output matrix: the starts of its rows. Here they are `stride` apart.
+// A matrix to be written: where its rows begin. These are `stride` apart.
 template <typename Out> struct Rows {
     using Element = Out;
     static constexpr bool REGULAR = true;
@@ -21,25 +21,25 @@ template <typename Out> struct Rows {
     size_t stride;
 
     __device__ __forceinline__ Out *row(unsigned index) const { return at + index * stride; }
-    // The part of the matrix from a position on.
+    // The matrix beginning at a place.
     __device__ __forceinline__ Rows behind(unsigned row0, unsigned column0) const { return {row(row0) + column0, stride}; }
 };
 
-// The use of a product: C = alpha * product + beta * C.
+// How a product is used: C = alpha * product + beta * C.
 template <typename Number, typename To> struct Result {
     Number alpha, beta;
     To c;
 };
 
-// A block of C. Multiplies numbers of T, which the stagings make from the operands' elements. A has the rows of C, B its columns, and both
-// have the same depth. `result` returns the `Result`, and is called when the product is ready.
+// A block of C. Multiplies numbers of T, to which the stagings convert the operands' elements; A has the rows of C, B its columns, and
+// both have the same depth. `result` returns the `Result`, and is called when the product is complete.
 template <typename T, typename AStage, typename BStage, unsigned SIDE, typename A, typename B, typename GiveResult>
 __device__ __forceinline__ void block_of(const A &from_a, const B &from_b, unsigned row0, unsigned column0, GiveResult result) {
     constexpr unsigned DEPTH = DEPTH_OF<T, SIDE>, PITCH = AStage::PITCH;
-    static_assert(PITCH == BStage::PITCH, "both operands have the same pitch");
+    static_assert(PITCH == BStage::PITCH, "both operands lie in the same way");
     constexpr unsigned WAVE_ROWS = SIDE / (THREADS / WAVE / 2), WAVE_COLUMNS = SIDE / 2;
     using M = Matrix<T, WAVE_ROWS / (WAVE / 8), WAVE_COLUMNS / 8>;
-    // The depth that the waves multiply between checks for the end.
+    // The depth that the waves multiply without checking whether there is more.
     constexpr unsigned STEP = 4 * M::DEPTH;
     constexpr unsigned DOWN = WAVE_ROWS / M::ROWS, ACROSS = WAVE_COLUMNS / M::COLUMNS;
     __shared__ alignas(16) unsigned char tiles[2 * SIDE * PITCH * sizeof(T)];
@@ -104,7 +104,7 @@ __device__ __forceinline__ void block_of(const A &from_a, const B &from_b, unsig
     using Out = typename To::Element;
     const unsigned first_row = row0 + wave_row, first_column = column0 + wave_column;
     const unsigned lane_row = M::lane_row(lane), lane_column = M::lane_column(lane);
-    // Calls `apply` with the position of each element in the wave's part, and with its sum.
+    // Calls `apply` with the place of each element within the wave's part, and with its sum.
     const auto each = [&](auto apply) {
 #pragma unroll
         for (unsigned i = 0; i < DOWN; ++i)

@@ -1,10 +1,10 @@
-// The quantised types of GGUF: each is a block's layout with two functions that define its values. All kernels are built from these.
+// The quantised types of GGUF: each has the layout of a block and the two functions that decode its values. All kernels use these.
 //
-// A block holds groups of 16 values, and a group four quads of four. Value = scale.d * q + scale.m, where q is a byte of
-// `quad(group, quad)`, in the order of values, and `scale(group)` returns the group's factor and offset. With OFFSET, bytes are at most 127;
-// without it, they are signed and m is 0. Two consecutive groups have the same scale, except with FINE.
+// A block holds groups of 16 values, and a group four quads of four. Value = scale.d * q + scale.m, where q is a byte of `quad(group,
+// quad)`, in the order of values, and `scale(group)` has the group's factor and offset. With OFFSET, bytes are at most 127; without it,
+// they are signed and m is 0. Two consecutive groups share a scale except with FINE.
 //
-// Two groups whose lower bits share bytes form a unit; they are STEP groups apart. A thread of a product takes a unit at a time.
+// Two groups whose lower bits share bytes are a unit; they are STEP groups apart. A thread of a product takes a unit at a time.
 #pragma once
 #include "common.cuh"
 #include "target.cuh"
@@ -24,7 +24,7 @@ __device__ __forceinline__ uint32_t word_at(const void *p) {
 }
 __device__ __forceinline__ float half_at(uint16_t bits) { return __half2float(__ushort_as_half(bits)); }
 
-// Moves bits 0 to 3 to bit 4 of a byte each.
+// Bits 0 to 3, each in bit 4 of a byte.
 __device__ __forceinline__ uint32_t fifth_bits(uint32_t bits) { return ((bits & 15) * 0x00204081u & 0x01010101u) << 4; }
 
 // 4 bits, centred.
@@ -98,7 +98,7 @@ struct Q8_0 {
 };
 static_assert(sizeof(Q8_0) == 34);
 
-// The type of quantised activations. `s` is the sum of the 32 numbers before quantisation.
+// The blocks that activations are quantised to. `s` is the sum of the 32 original numbers.
 struct Q8_1 {
     static constexpr unsigned VALUES = 32;
     uint16_t d, s;
@@ -106,7 +106,7 @@ struct Q8_1 {
 };
 static_assert(sizeof(Q8_1) == 36);
 
-// 2 bits; groups have scales and minima of 4 bits. For each 128 values, a byte has those at l, l + 32, l + 64 and l + 96.
+// 2 bits; groups have scales and minima of 4 bits. Of 128 values, a byte has those at l, l + 32, l + 64 and l + 96.
 struct Q2_K {
     static constexpr unsigned GGUF = 10, VALUES = 256, STEP = 2;
     static constexpr bool OFFSET = true, FINE = true;
@@ -124,8 +124,8 @@ struct Q2_K {
 };
 static_assert(sizeof(Q2_K) == 84);
 
-// 3 bits, centred; `hmask` has the third bits: a byte has one for each eighth of the block. Groups have scales of 6 bits: the lower 4 in the
-// first 8 bytes, the upper 2 in the last 4.
+// 3 bits, centred; `hmask` has the third bits, one for each eighth of the block in a byte. Groups have scales of 6 bits: the lower 4 in
+// the first 8 bytes, the upper 2 in the last 4.
 struct Q3_K {
     static constexpr unsigned GGUF = 11, VALUES = 256, STEP = 2;
     static constexpr bool OFFSET = true, FINE = true;
@@ -147,8 +147,8 @@ struct Q3_K {
 };
 static_assert(sizeof(Q3_K) == 110);
 
-// The scale and the minimum of 32 values of Q4_K and Q5_K, 6 bits each. In the first half, each has a byte, whose upper 2 bits belong
-// to the second half's numbers; the lower 4 bits of these share the last 4 bytes.
+// The scale and the minimum of 32 values of Q4_K and Q5_K, 6 bits each. Those of the first half have a byte each, whose upper 2 bits
+// belong to the second half; the lower 4 bits of the second half share the last 4 bytes.
 __device__ __forceinline__ Scale scale_of_32(const uint8_t *scales, float d, float m, unsigned of) {
     const unsigned upper = of / 4, at = 8 * (of % 4);
     const uint32_t a = word_at(scales), b = word_at(scales + 4), c = word_at(scales + 8);
@@ -157,7 +157,7 @@ __device__ __forceinline__ Scale scale_of_32(const uint8_t *scales, float d, flo
     return {d * static_cast<float>(factor), -m * static_cast<float>(minimum)};
 }
 
-// 4 bits; 32 values have a scale and a minimum. For each 64 values, a byte has those at l and l + 32.
+// 4 bits; 32 values have a scale and a minimum. Of 64 values, a byte has those at l and l + 32.
 struct Q4_K {
     static constexpr unsigned GGUF = 12, VALUES = 256, STEP = 2;
     static constexpr bool OFFSET = true, FINE = false;
@@ -172,7 +172,7 @@ struct Q4_K {
 };
 static_assert(sizeof(Q4_K) == 144);
 
-// Like Q4_K; `qh` has the fifth bits: a byte has one for each eighth of the block.
+// As Q4_K; `qh` has the fifth bits, one for each eighth of the block in a byte.
 struct Q5_K {
     static constexpr unsigned GGUF = 13, VALUES = 256, STEP = 2;
     static constexpr bool OFFSET = true, FINE = false;
@@ -190,8 +190,8 @@ struct Q5_K {
 };
 static_assert(sizeof(Q5_K) == 176);
 
-// 6 bits, centred; groups have 8-bit scales. For each 128 values, a byte of `ql` has the lower bits of those at l and l + 64, one of `qh` the
-// upper ones of those at l, l + 32, l + 64 and l + 96.
+// 6 bits, centred; groups have scales of 8 bits. Of 128 values, a byte of `ql` has the lower bits of those at l and l + 64, one of
+// `qh` the upper ones of those at l, l + 32, l + 64 and l + 96.
 struct Q6_K {
     static constexpr unsigned GGUF = 14, VALUES = 256, STEP = 4;
     static constexpr bool OFFSET = true, FINE = true;
@@ -212,7 +212,7 @@ struct Q6_K {
 };
 static_assert(sizeof(Q6_K) == 210);
 
-// For candle's CPU products. Kernels only dequantise it.
+// For candle's CPU products; kernels only dequantise it.
 struct Q8_K {
     static constexpr unsigned VALUES = 256;
     static constexpr bool OFFSET = false;
@@ -241,7 +241,7 @@ struct IQ4_NL {
 };
 static_assert(sizeof(IQ4_NL) == 18);
 
-// 4-bit floats (E2M1) with a power of two (E8M0) for each 32. Bytes are twice the floats.
+// Floats of 4 bits (E2M1) with a power of two (E8M0) for 32 of them. Bytes are twice the floats.
 struct MXFP4 {
     static constexpr unsigned GGUF = 39, VALUES = 32, STEP = 1;
     static constexpr bool OFFSET = false, FINE = false;
@@ -249,24 +249,24 @@ struct MXFP4 {
     uint8_t qs[16];
 
     __device__ __forceinline__ Scale scale(unsigned) const {
-        // half of 2^(e - 127), which is subnormal for the smallest two
+        // half of 2^(e - 127), which is subnormal for the two smallest
         const uint32_t bits = e < 2 ? 0x00200000u << e : e == 255 ? 0x7fc00000u : (e - 1u) << 23;
         return {__uint_as_float(bits), 0.0f};
     }
     __device__ __forceinline__ uint32_t quad(unsigned group, unsigned i) const {
-        // 0 1 2 3, 4 6 8 12, and the negative ones
+        // 0 1 2 3, 4 6 8 12, and below zero
         constexpr uint32_t TABLE[4] = {0x03020100u, 0x0c080604u, 0xfdfeff00u, 0xf4f8fafcu};
         return look_up(TABLE, word_at(qs + 4 * i) >> 4 * group & 0x0f0f0f0fu);
     }
 };
 static_assert(sizeof(MXFP4) == 17);
 
-// Bytes are signed if there is no offset.
+// Bytes are signed where there is no offset.
 template <typename Q> __device__ __forceinline__ float byte_of(uint32_t quad, unsigned i) {
     return Q::OFFSET ? static_cast<float>(quad >> 8 * i & 255) : static_cast<float>(static_cast<int8_t>(quad >> 8 * i));
 }
 
-// The values of a quad in f32, rounded once.
+// The values of a quad in f32, exact except for one rounding.
 template <typename Q> __device__ __forceinline__ float4 dequantize(const Q &block, unsigned group, unsigned i) {
     const Scale scale = block.scale(group);
     const uint32_t q = block.quad(group, i);
@@ -282,10 +282,10 @@ template <typename T> __device__ __forceinline__ void store_four(T *out, float4 
     *reinterpret_cast<Four<T> *>(out) = {convert<T>(x.x), convert<T>(x.y), convert<T>(x.z), convert<T>(x.w)};
 }
 
-// The result type, for kernels that support all of them.
+// The type of results, for kernels that support all of them.
 enum class Out : unsigned { F32, F16, BF16 };
 
-// Calls with a pointer of the results' type.
+// Calls with the results as their own type.
 template <typename F> __device__ __forceinline__ void with_type(Out type, void *out, F store) {
     if (type == Out::F32)
         store(static_cast<float *>(out));
@@ -299,7 +299,7 @@ __device__ __forceinline__ void store_as(Out type, void *out, size_t at, float x
     with_type(type, out, [&](auto *to) { store(to + at, x); });
 }
 
-// A unit of a row: its block, and its groups in the block.
+// A unit of a row: its block, and those of the block's groups that belong to it.
 template <typename Q> struct Unit {
     static constexpr unsigned GROUPS = 2;
     static constexpr unsigned PER_BLOCK = Q::VALUES / (GROUP * GROUPS);
@@ -310,14 +310,14 @@ template <typename Q> struct Unit {
     __device__ __forceinline__ unsigned group(unsigned k) const { return first + Q::STEP * k; }
 };
 
-// The types of candle, as spelled in most of its names and in the others; and all types.
+// candle's types, as named in most of its kernels and in the rest; and all types.
 #define QUANT_32(ROW) ROW(Q4_0, q4_0) ROW(Q4_1, q4_1) ROW(Q5_0, q5_0) ROW(Q5_1, q5_1) ROW(Q8_0, q8_0)
 #define QUANT_K(ROW) ROW(Q2_K, q2_K, q2_k) ROW(Q3_K, q3_K, q3_k) ROW(Q4_K, q4_K, q4_k) ROW(Q5_K, q5_K, q5_k) ROW(Q6_K, q6_K, q6_k)
 #define QUANT_ALL(ROW)                                                                                                 \
     ROW(Q4_0, q4_0) ROW(Q4_1, q4_1) ROW(Q5_0, q5_0) ROW(Q5_1, q5_1) ROW(Q8_0, q8_0) ROW(IQ4_NL, iq4_nl) ROW(MXFP4, mxfp4) \
     ROW(Q2_K, q2_k) ROW(Q3_K, q3_k) ROW(Q4_K, q4_k) ROW(Q5_K, q5_k) ROW(Q6_K, q6_k)
 
-// Calls with a pointer of the matrix's type, given the type's number in GGUF files.
+// Calls with a matrix as its own type, by the type's number in GGUF files.
 template <typename F> __device__ __forceinline__ void with_quant(unsigned type, const void *x, F f) {
     switch (type) {
 #define CASE(Q, NAME)                                                                                                  \

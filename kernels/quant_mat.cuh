@@ -1,28 +1,29 @@
-// Products of a quantised matrix with many vectors of Q8_1 blocks: tiles in LDS, products of bytes by the target's matrix
-// instructions, sums in registers.
+// Products of a quantised matrix with many vectors of Q8_1 blocks: tiles in LDS, products of bytes by the target's matrix instructions,
+// sums in registers.
 #pragma once
 #include "matrix.cuh"
 #include "quant.cuh"
 
-// A workgroup of 32×4 threads computes tiles of SIDE rows by SIDE vectors one by one; a wave computes half of the rows.
+// A workgroup of 32×4 threads computes tiles of SIDE rows by SIDE vectors one after the other; each wave computes half
+// of the rows.
 constexpr unsigned MAT_THREADS = 128;
 constexpr unsigned SIDE = 64;
 constexpr unsigned WAVE_ROWS = SIDE / 2;
 constexpr unsigned WAVE_VECTORS = SIDE / (MAT_THREADS / WAVE / 2);
 
-// 32 values of a row, and of a vector. Each has 12 words, so that reads and writes of four words have no bank conflicts.
+// 32 values of a row, and of a vector. It has 12 words, so that reads and writes of four words at once do not conflict in a bank.
 struct alignas(16) RowPart {
     uint32_t q[2][QUADS];
     float d[2], m[2];
 };
 struct alignas(16) VectorPart {
     uint32_t a[2][QUADS];
-    // sums include the scale; without FINE, each is the sum of both halves
+    // sums include the scale; except with FINE, each is the sum of both halves
     float d, sum[2], gap;
 };
 static_assert(sizeof(RowPart) == 48 && sizeof(VectorPart) == 48);
 
-// A range. Both ends are multiples of SIDE, except at the very end.
+// From one to another, both multiples of SIDE except at the end.
 struct Range {
     unsigned begin, end;
 };
@@ -34,24 +35,24 @@ struct InOrder {
     __device__ __forceinline__ unsigned result(unsigned i) const { return i; }
 };
 
-// Computes some rows of the products with some vectors, for a matrix whose first row is row `first_row` of the blocks; `y_stride` counts
+// Computes some rows of products with some vectors, of a matrix whose first row is `first_row` of the blocks' rows; `y_stride` counts
 // blocks, `out_stride` elements.
 template <typename Q, typename Order>
 __device__ __forceinline__ void mul_mat(const Q *x, size_t first_row, const Q8_1 *y, Order order, void *out, Out type, unsigned columns,
                                         Range rows, Range vectors, unsigned y_stride, unsigned out_stride) {
-    // parts of rows and vectors, then results before they are written
+    // parts of rows and vectors, then results on their way out
     __shared__ alignas(16) char shared[SIDE * SIDE / 2 * sizeof(float)];
     static_assert(sizeof shared >= SIDE * (sizeof(RowPart) + sizeof(VectorPart)));
     RowPart *row_parts = reinterpret_cast<RowPart *>(shared);
     VectorPart *vector_parts = reinterpret_cast<VectorPart *>(row_parts + SIDE);
     float *results = reinterpret_cast<float *>(shared);
     const unsigned thread = threadIdx.y * 32 + threadIdx.x;
-    // vectors are the instruction's rows, so that neighbouring lanes have neighbouring rows of the matrix
+    // vectors are what the instruction calls rows, so that neighbouring lanes have neighbouring rows of the matrix
     using M = Matrix<int8_t, WAVE_VECTORS / (WAVE / 8), WAVE_ROWS / 8>;
     constexpr unsigned DOWN = WAVE_VECTORS / M::ROWS, ACROSS = WAVE_ROWS / M::COLUMNS, PIECES = Q::FINE ? 2 : 1;
     const unsigned lane = thread % WAVE, wave = uniform(thread / WAVE);
     const unsigned wave_row = wave % 2 * WAVE_ROWS, wave_vector = wave / 2 * WAVE_VECTORS;
-    // Calls with the index of each of the lane's sums, and its row and vector in the tile.
+    // Calls with the place of each sum that a lane has, and its row and vector in the tile.
     const auto each = [&](auto apply) {
 #pragma unroll
         for (unsigned i = 0; i < DOWN; ++i)
@@ -68,7 +69,7 @@ __device__ __forceinline__ void mul_mat(const Q *x, size_t first_row, const Q8_1
 #pragma unroll 1
         for (unsigned vector0 = vectors.begin; vector0 < vectors.end; vector0 += SIDE) {
             float sum[DOWN][ACROSS][M::SUMS] = {};
-            // a thread's share of each part: a quad of four rows, and half of another row's scales and of a vector
+            // what a thread loads of each part: a quad of four rows, and half of another row's scales and of a vector
             constexpr unsigned FETCHED = SIDE * 2 * QUADS / MAT_THREADS;
             const unsigned of = thread / 2, half = thread % 2, quad = thread % (2 * QUADS);
             const Q8_1 *vector = y + static_cast<size_t>(order.vector(min(vector0 + of, vectors.end - 1))) * y_stride;
@@ -77,7 +78,7 @@ __device__ __forceinline__ void mul_mat(const Q *x, size_t first_row, const Q8_1
                 constexpr unsigned PARTS = Q::VALUES / 32;
                 const unsigned group = part % PARTS * 2;
                 const auto block = [&](unsigned row) -> const Q & {
-                    // rows beyond the last repeat the last
+                    // the last row repeats beyond the end
                     return x[(first_row + min(row0 + row, rows.end - 1)) * (columns / Q::VALUES) + part / PARTS];
                 };
                 uint32_t q[FETCHED], a[QUADS];
@@ -109,7 +110,7 @@ __device__ __forceinline__ void mul_mat(const Q *x, size_t first_row, const Q8_1
 #pragma unroll
                     for (unsigned depth = 0; depth < 32 / PIECES; depth += M::DEPTH) {
                         const unsigned from = GROUP * piece + depth;
-                        // if an instruction takes more than a group, the other group is zero
+                        // where an instruction takes more than one group, the other is zero
                         const bool mine = M::DEPTH <= 32 / PIECES || M::depth(lane) / GROUP == piece;
                         const unsigned at = (M::DEPTH <= 32 / PIECES ? from : 0) + M::depth(lane);
                         typename M::A left[DOWN];

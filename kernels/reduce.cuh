@@ -7,7 +7,7 @@
 __device__ __forceinline__ unsigned block_thread() { return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x; }
 __device__ __forceinline__ unsigned block_threads() { return blockDim.x * blockDim.y * blockDim.z; }
 
-// Mathematical functions, overloaded by argument type.
+// Mathematical functions by the type of their argument.
 __device__ __forceinline__ float exponential(float x) { return expf(x); }
 __device__ __forceinline__ double exponential(double x) { return exp(x); }
 __device__ __forceinline__ float square_root(float x) { return sqrtf(x); }
@@ -28,7 +28,7 @@ template <> struct Limits<double> {
     static __device__ constexpr double highest() { return __builtin_huge_val(); }
 };
 
-// An element and its position: the first of the best elements found. A NaN is never better than another.
+// An element and where it is: the first of the best elements found. A NaN is never better than another.
 template <typename T> struct Candidate {
     T value;
     uint32_t index;
@@ -98,19 +98,19 @@ template <typename Op, typename T> __device__ __forceinline__ T block_combine(T 
     return partial[0];
 }
 
-// The elements in 16 bytes.
+// The elements that fit into 16 bytes.
 template <typename T> constexpr unsigned PACK = 16 / sizeof(T);
 template <typename T> struct alignas(16) Pack {
     T at[PACK<T>];
 };
-// Whether packs can be loaded from and stored to an address with one access. True for null.
+// Whether a pack can be accessed as a whole at an address (null counts as aligned).
 template <typename T> __device__ __forceinline__ bool is_wide(const T *p) { return reinterpret_cast<size_t>(p) % 16 == 0; }
 
 template <typename T> __device__ __forceinline__ const Pack<T> &pack_at(const T *p) { return *reinterpret_cast<const Pack<T> *>(p); }
 template <typename T> __device__ __forceinline__ Pack<T> &pack_at(T *p) { return *reinterpret_cast<Pack<T> *>(p); }
 
-// Calls `packs(i)` for this thread's packs of a row of `n` elements and `single(i)` for its elements: if `wide`, as many packs as
-// possible, then the rest.
+// Calls `packs(i)` for packs of a row of `n` elements and `single(i)` for elements, each for this thread's share: first all packs if
+// `wide`, then the remaining elements.
 template <typename T, typename P, typename S> __device__ __forceinline__ void split_row(size_t n, bool wide, P packs, S single) {
     const size_t in_packs = wide ? n / PACK<T> * PACK<T> : 0;
     for (size_t i = static_cast<size_t>(block_thread()) * PACK<T>; i < in_packs; i += static_cast<size_t>(block_threads()) * PACK<T>)

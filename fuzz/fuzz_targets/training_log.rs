@@ -1,4 +1,4 @@
-//! Any bytes as a log of a training program and as a record, and lines as programs print them with any changes: nothing panics, no figure
+//! Any bytes as a log of a training program and as a record, and the usual lines of programs with any changes: nothing panics, no figure
 //! is impossible, and a record survives writing and reading.
 #![no_main]
 

@@ -1,4 +1,4 @@
-// Shared by all BLAS kernels: complex numbers, numbers in memory of a type known at run time, operands of batches.
+// Shared by all BLAS kernels: complex numbers, numbers in memory by a type known at run time, operands of batches.
 #pragma once
 #include "../common.cuh"
 
@@ -43,7 +43,7 @@ template <typename R> struct Number<Complex<R>> {
 template <typename T> __device__ __forceinline__ T zero() { return Number<T>::of(0, 0); }
 template <typename T> __device__ __forceinline__ T one() { return Number<T>::of(1, 0); }
 
-// Element `i` of memory whose type is computed in T. Only f32 and i32 are used to compute for other types.
+// Element `i` of memory, of a type that is computed in T. Only f32 and i32 compute other types.
 template <typename T> __device__ __forceinline__ T read(const void *p, unsigned type, int64_t i) {
     if constexpr (std::is_same_v<T, float>) {
         if (type == F16)
@@ -99,9 +99,9 @@ template <typename T> __device__ __forceinline__ T value(const Factor &factor) {
 // A vector or matrix of each product of a batch.
 struct Memory {
     void *at;
-    // The distance from one to the next in elements, unless `at` is an array of pointers.
+    // Elements from one product's to the next, unless `at` is an array of pointers.
     int64_t stride;
-    // The address of an element.
+    // The first element.
     int64_t first;
     unsigned indirect, type;
 
@@ -129,5 +129,5 @@ struct Memory {
     }
 };
 
-// Which elements of a matrix are stored, and the values of the others. `Structure` of crates/blas-on-kernels/src/gemm.rs.
+// Which elements of a matrix are in memory, and the values of the others. `Structure` of crates/blas-on-kernels/src/gemm.rs.
 enum Structure : unsigned { GENERAL, SYMMETRIC, HERMITIAN, TRIANGULAR };

@@ -1,4 +1,4 @@
-//! Workloads on PoCL, through the OpenCL loader, which is opened when the program runs.
+//! Workloads on PoCL, through the OpenCL loader, which is opened at run time.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -22,17 +22,17 @@ use crate::workload::{Argument, Workload};
 #[derive(Debug)]
 pub(crate) struct Pocl {
     device: Device,
-    /// How many threads it has.
+    /// Its number of threads.
     threads: usize,
-    /// Its version, for people.
+    /// Its version, as text.
     pub(crate) version: String,
 }
 
 impl Pocl {
-    /// Looks for it.
+    /// Looks for PoCL.
     ///
     /// # Errors
-    /// Why there is none, in words.
+    /// Says why there is none.
     pub(crate) fn find() -> Result<Pocl, String> {
         let platforms = match get_platforms() {
             Ok(platforms) => platforms,
@@ -72,7 +72,7 @@ impl Pocl {
         })
     }
 
-    /// A workload on so many of PoCL's threads, or none if it has fewer.
+    /// A workload on this many of PoCL's threads, or `None` if it has fewer.
     pub(crate) fn prepare<'a>(&self, workload: &'a Workload, threads: usize) -> Result<Option<OnPocl<'a>>> {
         match threads.cmp(&self.threads) {
             std::cmp::Ordering::Greater => Ok(None),
@@ -84,14 +84,14 @@ impl Pocl {
                     .create_sub_devices(&counts)
                     .map_err(|error| anyhow!("{threads} of PoCL's threads: {error}"))?
                     .pop()
-                    .ok_or_else(|| anyhow!("PoCL made no part of {threads} threads"))?;
+                    .ok_or_else(|| anyhow!("PoCL created no subdevice of {threads} threads"))?;
                 OnPocl::new(workload, Device::new(part.id()), Some(part)).map(Some)
             }
         }
     }
 }
 
-/// A workload on PoCL. What is declared first is released first.
+/// A workload on PoCL. Fields are released in the order of their declaration.
 #[derive(Debug)]
 pub(crate) struct OnPocl<'a> {
     workload: &'a Workload,

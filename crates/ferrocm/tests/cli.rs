@@ -124,7 +124,7 @@ fn a_malformed_command_line_is_told_and_ends_with_2() {
         (&["bench", "extract"], "<LOG>"),
         (
             &["bench", "extract", "--format", "x", "a.log"],
-            "`x` is no format; there are primus, megatron, nemo,",
+            "`x` is not a format; the formats are primus, megatron, nemo,",
         ),
         (&["bench", "extract", "--warmup", "some", "a.log"], "expected a number of steps or `steady`"),
         (&["bench", "extract", "--gpus", "0", "a.log"], "0 is not in 1.."),
@@ -575,7 +575,7 @@ fn bench_extract_prints_a_table_json_and_the_seed_format() {
         "  step time        mean 2.0000 s (95 %: 2.0000 to 2.0000), median 2.0000 s",
         "  throughput       16384.0 tokens/s, 2048.0 tokens/s/GPU, 100.0 TFLOP/s/GPU",
         "  loss             12 to 11.8",
-        "  finding          1 of 4 losses are missing or no finite numbers [loss-is-no-number]",
+        "  finding          1 of 4 losses are missing or not finite [loss-is-no-number]",
         "  ignored          line 7: loss is not finite: `nan`",
     ] {
         assert!(ran.out.lines().any(|found| found == line), "{line:?} in {}", ran.out);

@@ -60,7 +60,8 @@
 //! The crate's build script compiles the kernels with the device compiler that `kernel-build` finds, for the targets in
 //! `FERROCM_TARGETS` or else gfx90a, gfx942, gfx950, gfx1030, gfx1100, gfx1151, gfx1200 and gfx1201.
 //!
-//! The feature `virtual`, on by default, is that of `hip`: without it, the virtual GPU is not part of the program.
+//! The feature `virtual`, on by default, enables the same feature of `hip`: without it, the program does not contain
+//! the virtual GPU.
 #![warn(missing_docs)]
 
 mod activation;

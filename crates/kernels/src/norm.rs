@@ -20,7 +20,7 @@ pub struct GroupNorm {
     pub eps: f32,
 }
 
-/// Checks that there is a weight for each column, where there are weights.
+/// Checks that there is a weight for each column, if there are weights.
 fn check_weights<T: Float<Compute = f32>>(
     operation: &'static str,
     buffer: &'static str,
@@ -34,8 +34,8 @@ impl Kernels {
     /// `y = x / √(mean(x²) + eps) · alpha` of each row of `columns` elements, in f32 and rounded once.
     ///
     /// # Errors
-    /// [`Error::Length`] if `x` and `y` differ in length or `alpha` has not `columns` elements, [`Error::Size`] if `columns` is zero or does
-    /// not divide that length; [`Error::Hip`].
+    /// [`Error::Length`] if `x` and `y` differ in length or `alpha` does not have `columns` elements, [`Error::Size`] if `columns` is zero
+    /// or does not divide that length; [`Error::Hip`].
     pub fn rms_norm<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -69,7 +69,7 @@ impl Kernels {
     ///
     /// # Errors
     /// As [`rms_norm`](Self::rms_norm).
-    #[expect(clippy::too_many_arguments, reason = "a norm has so many")]
+    #[expect(clippy::too_many_arguments, reason = "a norm has this many")]
     pub fn layer_norm<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -102,12 +102,13 @@ impl Kernels {
         Ok(())
     }
 
-    /// The residual stream of a transformer: `residual = x + residual`, rounded, and `y = residual / √(mean(residual²) + eps) · alpha`, of each
-    /// row of `columns` elements. The results are those of an addition and an [`rms_norm`](Self::rms_norm), in one pass over memory less.
+    /// The residual stream of a transformer: `residual = x + residual`, rounded, and `y = residual / √(mean(residual²) + eps) · alpha`, of
+    /// each row of `columns` elements. The results are those of an addition and an [`rms_norm`](Self::rms_norm), with one pass over memory
+    /// less.
     ///
     /// # Errors
     /// As [`rms_norm`](Self::rms_norm), and [`Error::Length`] if `residual` has another length than `x`.
-    #[expect(clippy::too_many_arguments, reason = "two operations have so many")]
+    #[expect(clippy::too_many_arguments, reason = "two operations have this many")]
     pub fn add_rms_norm<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -132,7 +133,7 @@ impl Kernels {
             .launch(stream)
             .grid(rows)
             .block(block(columns));
-        // what is read of the residual is what is written
+        // the residual is both read and written
         let read = residual.address();
         let launch = launch.arg(x).arg(read).arg(alpha).arg(residual).arg(y).arg(columns).arg(eps);
         // SAFETY: workgroup r reads and writes elements r*columns..(r+1)*columns of all three, which have rows*columns; each thread reads an
@@ -169,12 +170,12 @@ impl Kernels {
         Ok(())
     }
 
-    /// `y = (x - mean) / √(variance + eps) · alpha + beta`, mean and variance being those of each group of channels of each element of a batch;
-    /// `x` and `y` are batch × channels × spatial, `alpha` and `beta` have a number for each channel.
+    /// `y = (x - mean) / √(variance + eps) · alpha + beta`, with the mean and variance of each group of channels of each element of a
+    /// batch. `x` and `y` are batch × channels × spatial; `alpha` and `beta` have a number for each channel.
     ///
     /// # Errors
-    /// [`Error::Length`] if `x` and `y` differ in length or a weight has not `channels` elements, [`Error::Size`] if `channels` or `spatial`
-    /// is zero, `groups` does not divide `channels`, or their product not the length; [`Error::Hip`].
+    /// [`Error::Length`] if `x` and `y` differ in length or a weight does not have `channels` elements, [`Error::Size`] if `channels` or
+    /// `spatial` is zero, `groups` does not divide `channels`, or `channels * spatial` does not divide the length; [`Error::Hip`].
     pub fn group_norm<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,

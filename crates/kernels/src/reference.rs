@@ -1,7 +1,7 @@
-//! The same operations on the CPU in f64, and comparison within a bound that follows from the arithmetic.
+//! The same operations on the CPU in f64, and comparisons within a bound derived from the arithmetic.
 //!
 //! Every expected value comes with the largest error that a correct kernel may have: rounding to the element type, plus what
-//! f32 arithmetic loses on the way. A comparison therefore has no tolerance to tune.
+//! f32 arithmetic loses. A comparison therefore needs no tuned tolerance.
 
 use crate::Element;
 
@@ -22,7 +22,7 @@ pub struct Expected {
 pub struct Comparison {
     /// The largest absolute error.
     pub max_error: f64,
-    /// The largest error as a fraction of what was allowed at its element; at most 1 is right.
+    /// The largest error as a fraction of what its element allows; at most 1 is correct.
     pub worst: f64,
     /// The element with the worst fraction.
     pub at: usize,
@@ -117,7 +117,7 @@ pub fn softmax<T: Element>(x: &[T], columns: usize) -> Vec<Expected> {
 ///
 /// # Panics
 /// If a slice is shorter than its matrix.
-#[expect(clippy::too_many_arguments, reason = "the signature of GEMM is what it is")]
+#[expect(clippy::too_many_arguments, reason = "the signature of GEMM has this many")]
 pub fn gemm<T: Element>(
     m: usize,
     n: usize,
@@ -144,8 +144,8 @@ pub fn gemm<T: Element>(
         for column in 0..n {
             let product = f64::from(alpha) * sums[column];
             let added = if beta == 0.0 { 0.0 } else { f64::from(beta) * c[row * n + column].to_f64() };
-            // k roundings that each err by at most U32 of the partial sum; they are independent, so that their sum grows with
-            // √k, and four times that is never reached by a right kernel
+            // k roundings, each with an error of at most U32 of the partial sum. They are independent, so their sum grows
+            // with √k; a correct kernel never reaches four times that
             let accumulated = 4.0 * (k as f64).sqrt() * U32 * f64::from(alpha).abs() * magnitudes[column];
             let slack = accumulated + 3.0 * U32 * (product.abs() + added.abs());
             expected.push(Expected { value: product + added, slack });

@@ -1,4 +1,4 @@
-//! What the kernels of matrix products are compiled to, read from the code objects.
+//! Which instructions the kernels of matrix products are compiled to, read from the code objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use kernels::modules;
 const TYPES: [&str; 4] = ["f16", "bf16", "i8", "f8_e4m3"];
 
 // NEW-TARGET: its row.
-/// The matrix or dot instruction of products of the [`TYPES`] on each target; nothing where they are made by plain multiply-adds.
+/// The matrix or dot instruction for products of the [`TYPES`] on each target; empty if plain multiply-adds compute them.
 const PRODUCTS: &[(&[&str], [&str; 4])] = &[
     (&["gfx1030"], ["v_dot2c_f32_f16", "", "v_dot4c_i32_i8", "v_dot2c_f32_f16"]),
     (

@@ -1,4 +1,4 @@
-//! The solutions of a product of matrices, and products with steps in both directions.
+//! The solutions of a matrix product, and products with steps in both directions.
 
 use std::ffi::c_void;
 

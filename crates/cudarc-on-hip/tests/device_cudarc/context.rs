@@ -29,7 +29,7 @@ fn the_compute_capability_is_that_of_compiled_code() {
     let (major, minor) = context.compute_capability().unwrap();
     assert_eq!(stream.clone_dtoh(&out).unwrap(), [major * 100 + minor * 10]);
     let (mut numbers, device) = ((0, 0), context.cu_device());
-    // SAFETY: both numbers are there to be written.
+    // SAFETY: both numbers are writable.
     let status = unsafe { sys::cuDeviceComputeCapability(&raw mut numbers.0, &raw mut numbers.1, device) };
     assert_eq!((status, numbers), (CUresult::CUDA_SUCCESS, (major, minor)));
 }

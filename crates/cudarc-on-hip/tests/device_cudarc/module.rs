@@ -107,7 +107,7 @@ fn what_is_no_code_for_the_device_is_an_error_by_name() {
     assert_eq!(load(Ptx::from_file("/no/such.ptx")), CUresult::CUDA_ERROR_FILE_NOT_FOUND);
     let text = compile_ptx(KERNELS).unwrap().to_src();
     assert_eq!(load(text[..text.len() / 2 + 1].into()), CUresult::CUDA_ERROR_INVALID_IMAGE);
-    // Where nobody says what the device is, it may be any.
+    // Without a named device, it may be any.
     let uri = std::env::var("FERROCM_DEVICE").unwrap_or_default();
     let other = if uri.contains("gfx1100") { "gfx90a" } else { "gfx1100" };
     let options = CompileOptions { arch: Some(other), ..CompileOptions::default() };

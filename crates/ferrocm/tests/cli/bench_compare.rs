@@ -196,7 +196,7 @@ fn a_history_grows_and_a_regression_ends_with_1() {
     fs::write(&history, "{\"key\":\"MI3\n").expect("write");
     let cut = judge(&same, &[]);
     assert_eq!(cut.code, Some(2));
-    assert!(cut.err.contains("line 1 is no entry of a history"), "{}", cut.err);
+    assert!(cut.err.contains("line 1 is not an entry of a history"), "{}", cut.err);
 }
 
 #[test]
@@ -243,11 +243,11 @@ fn what_cannot_be_read_or_is_wrong_ends_with_2() {
         (&[&good, &again], "good.json is given twice"),
         (&[&broken], "broken.json:1:18: EOF while parsing a value, in `{\"step_times\": [1,`"),
         (&[&list], "list.json:1:1: invalid type: sequence, expected an object"),
-        (&["--baseline", "3", &good], "run 3 is to be the baseline, but there are 1"),
-        (&["--baseline", "x", &good], "no run is called `x`; they are good"),
+        (&["--baseline", "3", &good], "the baseline is run 3, but the number of runs is 1"),
+        (&["--baseline", "x", &good], "no run is called `x`; the runs are good"),
         (&["--price", "x=1", &good], "no run is called `x`"),
-        (&["--price=-1", &good], "a price has to be a positive number"),
-        (&["--model", "gpt-9", &good], "no model is called `gpt-9`; known are llama-2-7b"),
+        (&["--price=-1", &good], "a price must be a positive number"),
+        (&["--model", "gpt-9", &good], "no model is called `gpt-9`; known models are llama-2-7b"),
         (&["--precision", "f1", &good], "`f1` names no type of numbers"),
         (&["--against", &missing, &good], "cannot read"),
         (&["--against", &empty, &good], "neither a history nor a record"),

@@ -38,7 +38,7 @@ impl F8E4M3 {
         self.0
     }
 
-    /// Rounds to nearest, ties to even. What is too large, infinities included, becomes ±448.
+    /// Rounds to nearest, ties to even. Numbers too large, and infinities, become ±448.
     #[must_use]
     pub fn from_f64(value: f64) -> Self {
         Self(FORMAT.encode(value))
@@ -57,7 +57,7 @@ impl F8E4M3 {
     }
 }
 
-/// As numbers: zeros are equal, and NaN is equal to nothing.
+/// Compares as numbers: zeros are equal, and NaN is equal to nothing.
 impl PartialEq for F8E4M3 {
     fn eq(&self, other: &Self) -> bool {
         self.to_f64() == other.to_f64()

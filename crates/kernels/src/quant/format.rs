@@ -1,4 +1,4 @@
-//! The block formats of GGUF: sizes, and what the values of a block are.
+//! The block formats of GGUF: sizes, and how a block encodes values.
 
 use half::f16;
 
@@ -21,10 +21,10 @@ pub enum QuantType {
     Mxfp4,
 }
 
-/// What there is to know of a type.
+/// Everything about a type.
 pub(super) struct Format {
     quant: QuantType,
-    /// The kernels of products with one vector, with a few and with many.
+    /// The kernels for products with one vector, with a few and with many.
     pub(super) gemv: &'static str,
     pub(super) vec: &'static str,
     pub(super) gemm: &'static str,
@@ -33,7 +33,7 @@ pub(super) struct Format {
     gguf: u32,
     values: usize,
     bytes: usize,
-    /// A block's value by its index, as exact as f64 is.
+    /// A block's value by its index, as exact as f64 allows.
     value: fn(&[u8], usize) -> f64,
 }
 
@@ -74,7 +74,7 @@ const FORMATS: [Format; 12] = {
             half(block, 80) * f64::from(scales & 15) * f64::from(q) - half(block, 82) * f64::from(scales >> 4)
         }),
         row!(Q3K, "Q3_K", "q3_k", 11, (256, 110), |block, i| {
-            // Eighths of a block have a bit each in the first 32 bytes.
+            // Each eighth of a block has one bit in each of the first 32 bytes.
             let high = block[i % 32] >> (i / 32) & 1;
             let (group, scales) = (i / 16, &block[96..108]);
             let low = scales[group % 8] >> (4 * (group / 8)) & 15;
@@ -103,7 +103,7 @@ const FORMATS: [Format; 12] = {
             half(block, 0) * f64::from(VALUES[usize::from(nibble(&block[2..], i))])
         }),
         row!(Mxfp4, "MXFP4", "mxfp4", 39, (32, 17), |block, i| {
-            // E2M1, and a power of two of which 255 is none.
+            // E2M1, and a power of two; 255 means NaN.
             const VALUES: [f64; 8] = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0];
             let code = nibble(&block[1..], i);
             let value = VALUES[usize::from(code & 7)] * if code < 8 { 1.0 } else { -1.0 };
@@ -201,7 +201,7 @@ impl QuantType {
         self.format().bytes
     }
 
-    /// The values of blocks, each rounded once. Bytes behind the last whole block are left out.
+    /// The values of blocks, each rounded once. Bytes after the last whole block are ignored.
     #[must_use]
     pub fn dequantize(self, blocks: &[u8]) -> Vec<f32> {
         let &Format { values, bytes, value, .. } = self.format();

@@ -13,14 +13,14 @@ enum Exact {
     Float(f64),
 }
 
-/// What `as` does in Rust, between types that Rust has no `as` for, too.
+/// What `as` does in Rust, extended to types that Rust has no `as` for.
 trait Convert: Element {
     fn exact(self) -> Exact;
     fn convert(exact: Exact) -> Self;
     fn samples() -> Vec<Self>;
 }
 
-/// An f64 that rounds as the integer does: the integer, or else with an odd last digit.
+/// An f64 that rounds as the integer does: the integer itself, or a neighbour with an odd last digit.
 fn for_rounding(value: i128) -> f64 {
     let magnitude = value.unsigned_abs();
     let excess = (128 - magnitude.leading_zeros()).saturating_sub(53);
@@ -38,7 +38,7 @@ macro_rules! floats {
             }
             fn convert(exact: Exact) -> Self {
                 match exact {
-                    // not the function of that name that `half` has
+                    // not the function of this name in `half`
                     Exact::Float(value) => Element::from_f64(value),
                     Exact::Int(value) if size_of::<Self>() == 8 => Element::from_f64(value as f64),
                     Exact::Int(value) => Element::from_f64(for_rounding(value)),
@@ -146,7 +146,7 @@ fn casts_from_integers() {
 
 #[test]
 fn doubles_are_rounded_once() {
-    // next to the middle between two numbers, closer than an f32 can tell
+    // next to the middle between two numbers, closer than f32 can resolve
     fn near_ties<T: Element>(bench: &Bench, numbers: impl Iterator<Item = T>) {
         let numbers: Vec<f64> = numbers.map(T::to_f64).collect();
         let mut values = Vec::new();

@@ -1,4 +1,4 @@
-//! What tests of quantised matrices share: random blocks, and products in f64.
+//! Shared by the tests of quantised matrices: random blocks, and products in f64.
 
 use half::f16;
 use kernels::reference::Expected;

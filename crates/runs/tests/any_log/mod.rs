@@ -1,4 +1,4 @@
-//! What holds for every log and every record, whatever the bytes are. The fuzz target and the property tests run this.
+//! Properties of every log and every record, whatever the bytes are. The fuzz target and the property tests check them.
 
 use runs::Record;
 use runs::extract::{self, Format, Options};
@@ -31,7 +31,7 @@ pub(crate) const LINES: [&str; 11] = [
          Version 2.7.0a0+7c8ec84\nnumber parameters: 8.030 billion\n",
 ];
 
-/// The same log, of which no line is read as a line before it was: each has colours of its own.
+/// The same log, in which no line is read with the layout of an earlier one: each has different colours.
 fn coloured(log: &[u8]) -> Vec<u8> {
     let mut coloured = Vec::new();
     for (count, line) in log.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')).enumerate() {
@@ -43,7 +43,7 @@ fn coloured(log: &[u8]) -> Vec<u8> {
     coloured
 }
 
-/// All that extraction tells but the bytes, as text: NaN is not equal to itself.
+/// Everything that extraction returns except the number of bytes, as text, because NaN is not equal to itself.
 fn told(log: &[u8], options: &Options) -> String {
     match extract::from_reader(log, options) {
         Ok(found) => {
@@ -55,17 +55,17 @@ fn told(log: &[u8], options: &Options) -> String {
     }
 }
 
-/// Checks that lines which are read as the one before was say what they say otherwise.
+/// Checks that lines read with a known layout give the same as with the parser.
 ///
 /// # Panics
 /// If they do not.
 pub(crate) fn same_line_by_line(log: &[u8], options: &Options) {
-    // No compressed data begins so.
+    // Compressed data never begins like this.
     let log = [b"\n", log].concat();
     assert_eq!(told(&log, options), told(&coloured(&log), options), "{:?}", String::from_utf8_lossy(&log));
 }
 
-/// Reads bytes as a log in every format, and checks what has to hold.
+/// Reads bytes as a log in every format, and checks the properties.
 ///
 /// # Panics
 /// If a figure of the record is impossible, or the record does not survive writing and reading.
@@ -96,7 +96,7 @@ pub(crate) fn log(bytes: &[u8]) {
     }
 }
 
-/// Reads bytes as a record, and checks what has to hold.
+/// Reads bytes as a record, and checks the properties.
 ///
 /// # Panics
 /// If it does not survive writing and reading.
@@ -108,7 +108,7 @@ pub(crate) fn record(bytes: &[u8]) {
     }
 }
 
-/// What is written is JSON to any reader, and reads as the same record; NaN is not equal to itself, so texts are compared.
+/// The output is JSON for any reader, and reads as the same record. Texts are compared, because NaN is not equal to itself.
 fn written_and_read(record: &Record) {
     let text = record.to_json(Shape::Full);
     serde_json::from_str::<serde_json::Value>(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
@@ -116,7 +116,7 @@ fn written_and_read(record: &Record) {
     assert_eq!(read.to_json(Shape::Full), text);
 }
 
-/// A log of lines as they are printed, with changes: each byte of the recipe chooses a line, and what is done to it.
+/// A log of realistic lines, with changes: each byte of the recipe chooses a line and a change.
 #[must_use]
 pub(crate) fn damaged(recipe: &[u8]) -> Vec<u8> {
     let mut log = Vec::new();

@@ -1,4 +1,4 @@
-//! Damaged logs: nothing panics, and no figure comes out that was not in the log.
+//! Damaged logs: nothing panics, and every resulting figure was in the log.
 
 use runs::extract::{self, Options};
 
@@ -22,7 +22,7 @@ fn cut_lines_have_only_their_whole_values() {
         }
         assert_eq!(record.training_config.global_batch_size, Some(16), "after {}", &whole[..cut]);
     }
-    // Lines that end with a number: it is cut if it has fewer decimals than those of the other lines.
+    // Lines that end with a number: it is cut if it has fewer decimals than in the other lines.
     let line = |step: u64, loss: &str| {
         format!("completed step: {step}, seconds: 2.500, Tokens/s/device: 100.000, loss: {loss}\n")
     };
@@ -181,7 +181,7 @@ fn a_cut_line_of_any_format_has_only_values_of_the_whole_one() {
             let log = [&*first, &second[..cut], "\n", &third, &fourth].concat();
             for figure in figures(&log) {
                 let known = whole.iter().any(|known| (known - figure).abs() <= 1e-9 * known.abs());
-                assert!(known, "{figure} is none of {whole:?}, of a line that is cut: {}", &second[..cut]);
+                assert!(known, "{figure} is not in {whole:?}, from a cut line: {}", &second[..cut]);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! A short log of each program, with the figures that have to come out. The lines are made up; their form is that of the programs' sources.
+//! A short log of each program, with the expected figures. The lines are made up; their form follows the programs' sources.
 
 use std::fmt::Write as _;
 
@@ -324,11 +324,11 @@ fn deepspeed_and_the_lines_of_megatron_in_its_logs() {
         (Some(6.01 * gib / 1e9), Some(19.52 * gib / 1e9))
     );
 
-    // Without its batch, sequences per second give no time.
+    // Without the batch, sequences per second give no time.
     let record = read(&line(10, 8.0)).record;
     assert_eq!((record.step_times.len(), kinds(&record)), (0, vec!["no-step-times"]));
 
-    // Megatron-DeepSpeed writes both; its own lines have the times.
+    // Megatron-DeepSpeed writes both; Megatron's lines have the times.
     let both: String = (1..=4).map(|step| line(step, 8.0) + &megatron(step, 2000.0, 5.0)).collect();
     let extraction = read(&both);
     assert_eq!((extraction.format, extraction.record.step_times.len()), (Format::Megatron, 4));
@@ -371,7 +371,7 @@ fn hugging_face_has_the_time_of_the_run() {
     );
     assert_eq!(kinds(&record), ["no-step-times"]);
 
-    // A run that did not end has its progress bar.
+    // An unfinished run has its progress bar.
     let cut = log.split("{'train_runtime'").next().expect("a part");
     let record = read(cut).record;
     assert_eq!(record.performance_metrics.avg_step_time_seconds, Some(61.0 / 30.0));
@@ -447,7 +447,7 @@ fn plain_lines_need_a_unit_for_a_time() {
     let extraction = read("step 1 loss 2.0 time 0.5\nstep 2 loss 1.5 time 0.5\n");
     assert!(extraction.record.step_times.is_empty());
     assert_eq!((extraction.ignored_count, extraction.ignored[0].why.as_str()), (2, "a time without a unit"));
-    // Losses of evaluation are none of a step.
+    // Losses of an evaluation do not belong to a step.
     extract::from_reader(
         &b"step 100: train loss 2.1, val loss 2.2\nfor loss in losses\n"[..],
         &Options::default(),
@@ -464,7 +464,7 @@ fn ranks_become_one_row_by_the_stated_rule() {
             1e6 / milliseconds
         )
     };
-    // Rank 1 is late by a step.
+    // Rank 1 is one step late.
     let log = line(0, 1, 900.0)
         + &line(0, 2, 500.0)
         + &line(1, 1, 1000.0)
@@ -488,7 +488,7 @@ fn ranks_become_one_row_by_the_stated_rule() {
     let mean = read_with(&log, &Options { ranks: RankRule::Mean, ..Options::default() });
     assert_eq!(mean.record.step_times, [0.95, 0.45, 0.5]);
 
-    // The same without prefixes: lines of one step have its loss.
+    // The same without prefixes: lines of the same step have the same loss.
     let bare = log.replace("[default0]: ", "").replace("[default1]: ", "");
     let extraction = read(&bare);
     assert_eq!(extraction.record.step_times, [1.0, 0.5, 0.52]);
@@ -603,7 +603,9 @@ fn several_files_are_read_at_once_as_runs_of_their_own_or_as_one() {
     std::fs::write(&missing, "hello\nworld").expect("write");
     let error = extract::from_path(&missing, &Options::default()).expect_err("no steps").to_string();
     assert!(
-        error.starts_with("none of 2 lines is about a step of training; known are primus, megatron, nemo,"),
+        error.starts_with(
+            "none of 2 lines is about a step of training; known formats are primus, megatron, nemo,"
+        ),
         "{error}"
     );
 }
