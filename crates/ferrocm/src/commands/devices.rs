@@ -14,7 +14,7 @@ Examples:
   ferrocm devices                                     all devices, one a line
   ferrocm devices --device 'vgpu:gfx90a?cus=4'        everything about one device
   ferrocm devices --json | jq -r '.devices[].uri'     for other programs; sizes in bytes, clocks in kHz
-  FERROCM_DEVICE=vgpu:gfx90a ferrocm devices          which device a program opens that names none
+  FERROCM_DEVICE=vgpu:gfx90a ferrocm devices          the device of programs that do not name one
 
 Exit status: 0 if there is a device and the default one can be opened, 1 if not, 2 if --device or FERROCM_DEVICE is malformed.";
 
