@@ -264,7 +264,7 @@ mod tests {
         fs::write(&last, "{").expect("writes");
         let corrupt = text(LAST);
         assert!(corrupt.starts_with("build once without --against"), "{corrupt}");
-        assert!(corrupt.contains("is no report of `build-kernels --json`"), "{corrupt}");
+        assert!(corrupt.contains("is not a report of `build-kernels --json`"), "{corrupt}");
         fs::write(&last, r#"{"schema":7}"#).expect("writes");
         assert!(text(LAST).contains("has schema 7"), "{}", text(LAST));
         fs::write(&last, r#"{"schema":1,"toolchain":"clang","kernels":[]}"#).expect("writes");
