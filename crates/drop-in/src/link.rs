@@ -35,7 +35,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The C compiler cannot be run.
-    # [error("cannot run the linker `{compiler}`: {source}")]
+    #[error("cannot run the linker `{compiler}`: {source}")]
     NoCompiler {
         /// The program.
         compiler: String,

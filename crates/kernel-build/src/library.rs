@@ -65,9 +65,7 @@ impl Builder {
         let name = name.filter(|name| !name.is_empty());
         let name = name.ok_or_else(|| bad("its file name must be `libNAME.a`".into()))?;
         if let Some(target) = std::env::var("TARGET").ok().filter(|target| script && !is_supported(target)) {
-            return Err(bad(format!(
-                "host code is compiled for x86-64 Linux only, not for {target}"
-            )));
+            return Err(bad(format!("host code is compiled for x86-64 Linux only, not for {target}")));
         }
 
         let link = self.link;

@@ -73,7 +73,7 @@ mod tests {
             ("cudnn.h", "cuDNN"),
             ("nccl.h", "NCCL"),
             ("cutlass/gemm/gemm.h", "CUTLASS: name its folder"),
-            ("cub/device/device_scan.cuh", "not what the host calls"),
+            ("cub/device/device_scan.cuh", "not for the host"),
             ("thrust/unique.h", "this part of Thrust"),
         ] {
             let text = format!("a.cu:3:10: fatal error: '{header}' file not found\n    3 | x\n");

@@ -64,9 +64,7 @@ impl Builder {
 fn take(folder: &Path, out: &Path, name: &str, asked: &[TargetId], metrics: bool) -> Result<(), Error> {
     let refuse = |reason: String| Error::Prebuilt { folder: folder.to_owned(), reason };
     if metrics {
-        return Err(refuse(
-            "does not count what kernels do, as FERROCM_KERNEL_METRICS requires".to_owned(),
-        ));
+        return Err(refuse("does not count what kernels do, as FERROCM_KERNEL_METRICS requires".to_owned()));
     }
     for needed in [LIST, name] {
         if !folder.join(needed).is_file() {

@@ -56,7 +56,7 @@ pub enum ReportError {
         source: io::Error,
     },
     /// A file is not a report.
-    # [error("{} is not a report of `build-kernels --json`: {reason}", path.display())]
+    #[error("{} is not a report of `build-kernels --json`: {reason}", path.display())]
     Corrupt {
         /// The file.
         path: PathBuf,
@@ -64,7 +64,7 @@ pub enum ReportError {
         reason: String,
     },
     /// A report is from another version of this crate.
-    # [error("{} has schema {found}, but this version reads schema {}: write the file again", path.display(), Report::SCHEMA)]
+    #[error("{} has schema {found}, but this version reads schema {}: write the file again", path.display(), Report::SCHEMA)]
     Schema {
         /// The file.
         path: PathBuf,
@@ -335,10 +335,10 @@ mod tests {
         fs::write(&path, good.replace("\"vgprs\": 40", "\"vgprs\": -40")).unwrap();
         assert!(error().contains("invalid value"), "{}", error());
         fs::write(&path, [0xff, 0xfe]).unwrap();
-        assert!(error().contains("is no report"), "{}", error());
+        assert!(error().contains("is not a report"), "{}", error());
         fs::write(&path, r#"{"schema":2,"all":"is different"}"#).unwrap();
         assert!(
-            error().ends_with("a.json has schema 2, and this version reads schema 1: write the file anew"),
+            error().ends_with("a.json has schema 2, but this version reads schema 1: write the file again"),
             "{}",
             error()
         );

@@ -15,8 +15,7 @@ impl Pattern {
     pub(crate) fn new(text: &str) -> Result<Self, Error> {
         let below = text.strip_prefix("./").unwrap_or(text);
         if below.starts_with('/') || below.split('/').any(|part| part == "..") {
-            let reason =
-                "it leads out of the folder that source paths are relative to".to_owned();
+            let reason = "it leads out of the folder that source paths are relative to".to_owned();
             return Err(Error::Pattern { pattern: text.to_owned(), reason });
         }
         Ok(Self { glob: Glob::new(below)?, whole_path: below.contains('/'), text: text.to_owned() })
@@ -72,7 +71,7 @@ mod tests {
         for text in ["../a.cu", "/kernels/a.cu", "deep/../../a.cu", "./../*.cu", ".."] {
             let error = Pattern::new(text).unwrap_err().to_string();
             assert!(
-                error.starts_with(&format!("the pattern `{text}`: ")) && error.contains("out of it"),
+                error.starts_with(&format!("the pattern `{text}`: ")) && error.contains("out of the folder"),
                 "{error}"
             );
         }

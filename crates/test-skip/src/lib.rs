@@ -115,7 +115,8 @@ pub fn skip(lack: Lack, reason: impl Display) {
 fn is_required(lack: Lack, list: &str) -> bool {
     let names = list.split(',').map(str::trim).filter(|name| !name.is_empty());
     let mut lacks = names.map(|name| {
-        Lack::of_name(name).unwrap_or_else(|| panic!("{REQUIRED_VARIABLE}: \"{name}\" is not the name of a lack"))
+        Lack::of_name(name)
+            .unwrap_or_else(|| panic!("{REQUIRED_VARIABLE}: \"{name}\" is not the name of a lack"))
     });
     lacks.any(|required| required == lack)
 }

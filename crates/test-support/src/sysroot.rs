@@ -94,10 +94,9 @@ pub fn compare_symbols<T: Functions>(version: &str) -> Result<(), String> {
     }
     match differences.is_empty() {
         true => Ok(()),
-        false => Err(format!(
-            "the bindings differ from {version} ({}):{differences}",
-            library.path().display()
-        )),
+        false => {
+            Err(format!("the bindings differ from {version} ({}):{differences}", library.path().display()))
+        }
     }
 }
 

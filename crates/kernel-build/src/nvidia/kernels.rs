@@ -68,7 +68,7 @@ mod tests {
             \t// .globl\tb\n.visible .func (.param .b32 r) f()\n{ }\n.visible .entry b(\n\t.param .u64 p\n)\n{ ret; }\n\
             .weak .entry _Z1aIfEvv()\n{ ret; }\n.entry hidden()\n{ ret; }\n";
         assert_eq!(of_ptx(text.as_bytes()).unwrap(), ["_Z1aIfEvv", "b"]);
-        assert!(of_ptx(b"hello\n").unwrap_err().contains("no PTX"));
+        assert!(of_ptx(b"hello\n").unwrap_err().contains("not PTX"));
         assert_eq!(of_ptx(b"\xff").unwrap_err(), "it is not text");
     }
 
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(of_cubin(&elf(EM_CUDA, &symbols)).unwrap(), ["a", "b"]);
         assert_eq!(of_cubin(&elf(EM_CUDA, &[])).unwrap(), [""; 0]);
         let other = of_cubin(&elf(224, &symbols)).unwrap_err();
-        assert_eq!(other, "it is no cubin: its machine is 224, not 190");
+        assert_eq!(other, "it is not a cubin: its machine is 224, not 190");
         let whole = elf(EM_CUDA, &symbols);
         for length in 0..whole.len() - 64 {
             assert!(of_cubin(&whole[..length]).is_err(), "{length}");

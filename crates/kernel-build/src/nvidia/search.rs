@@ -185,6 +185,6 @@ mod tests {
         search.path.pop();
         let error = search.find(None).unwrap_err().to_string();
         assert!(error.contains("it fails (exit status: 127): no libraries"), "{error}");
-        assert!(error.contains("it is no nvcc: `hello`"), "{error}");
+        assert!(error.contains("it is not nvcc: `hello`"), "{error}");
     }
 }

@@ -123,8 +123,7 @@ fn limit(text: &str, item: &str) -> Result<(Figure, u64), ReportError> {
         let names = Figure::ALL.map(Figure::name).join(", ");
         return Err(error(text, format!("there is no figure `{name}`; the figures are {names}")));
     };
-    let number =
-        number.parse().map_err(|_| error(text, format!("`{number}` is not a whole number")))?;
+    let number = number.parse().map_err(|_| error(text, format!("`{number}` is not a whole number")))?;
     Ok((figure, number))
 }
 
@@ -186,7 +185,7 @@ mod tests {
         for bad in
             ["vgprs=", "vgprs=-1", "vgprs=1.5", "vgprs=many", "vgprs=99999999999999999999", "vgprs=1=2"]
         {
-            assert!(problem(bad).ends_with("is no whole number from 0 on"), "{bad}");
+            assert!(problem(bad).ends_with("is not a whole number"), "{bad}");
         }
         assert_eq!(problem(":vgprs=1"), "the limit `:vgprs=1`: there is no pattern before the colon");
         assert!(problem("a[:vgprs=1").starts_with("the limit `a[:vgprs=1`: the pattern `a[`: "));

@@ -76,7 +76,7 @@ fn an_explicit_clang_is_binding() {
     assert_eq!(error.attempts.len(), 1);
     assert!(error.to_string().contains("clang: /no/clang: no such file"), "{error}");
     let error = find(script(folder.path(), "echo hello >&2")).to_string();
-    assert!(error.contains("it is no clang: `hello`"), "{error}");
+    assert!(error.contains("it is not clang: `hello`"), "{error}");
     let error = find(script(folder.path(), "echo broken library >&2; exit 127")).to_string();
     assert!(error.contains("it fails (exit status: 127): broken library"), "{error}");
 }

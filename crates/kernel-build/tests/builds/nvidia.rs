@@ -205,7 +205,7 @@ fn an_nvcc_that_dies_or_lies_leaves_nothing_behind() {
     );
     let empty = fake(": > \"$out\"; : > \"$list\"; exit 0");
     assert!(
-        empty.to_string().contains("a.cu for sm_80: the compiler's output is not usable: it is no PTX"),
+        empty.to_string().contains("a.cu for sm_80: the compiler's output is not usable: it is not PTX"),
         "{empty}"
     );
     let full = fake("echo 'fatal: No space left on device' >&2; exit 1");
@@ -216,7 +216,7 @@ fn an_nvcc_that_dies_or_lies_leaves_nothing_behind() {
     named_script(folder.path(), "nvcc", &SCRIPT.replace("VERSION", VERSION));
     let cubin = Nvidia::cubin().nvcc(&stage.nvcc).archs(["sm_80"]);
     let text = folder.builder().nvidia(cubin).build().unwrap_err();
-    assert!(text.to_string().contains("not usable: it is no cubin"), "{text}");
+    assert!(text.to_string().contains("not usable: it is not a cubin"), "{text}");
     stage.asked();
     assert_eq!(fs::read_dir(folder.cache().join("tmp")).unwrap().count(), 0);
     folder.builder().nvidia(stage.nvidia()).build().unwrap();

@@ -364,7 +364,7 @@ static ADDITIONS: &[Addition] = &[
 #[non_exhaustive]
 pub enum Error {
     /// There is no addition of that name.
-    # [error("\"{name}\" is not a known addition to ROCm {release}{}", known(release))]
+    #[error("\"{name}\" is not a known addition to ROCm {release}{}", known(release))]
     Unknown {
         /// The requested name.
         name: String,
@@ -372,7 +372,7 @@ pub enum Error {
         release: &'static str,
     },
     /// Its packages cannot be fetched.
-    # [error("the packages of {name} for ROCm {release} cannot be fetched: {source}")]
+    #[error("the packages of {name} for ROCm {release} cannot be fetched: {source}")]
     Fetch {
         /// Which one.
         name: &'static str,

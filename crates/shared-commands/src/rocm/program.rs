@@ -47,7 +47,7 @@ pub enum Error {
         there: Vec<String>,
     },
     /// The file is something else.
-    # [error("{} is not a program: neither an ELF file nor a script that starts with #!", path.display())]
+    #[error("{} is not a program: neither an ELF file nor a script that starts with #!", path.display())]
     NoProgram {
         /// The file.
         path: PathBuf,

@@ -129,13 +129,13 @@ static CONTENTS: [Contents; 4] = [
 #[non_exhaustive]
 pub enum Error {
     /// There is no release of that name.
-    # [error("\"{name}\" is not a known ROCm release: {}, or all", names().join(", "))]
+    #[error("\"{name}\" is not a known ROCm release: {}, or all", names().join(", "))]
     Unknown {
         /// The requested name.
         name: String,
     },
     /// The packages cannot be fetched.
-    # [error("the libraries of ROCm {release} cannot be fetched: {source}")]
+    #[error("the libraries of ROCm {release} cannot be fetched: {source}")]
     Fetch {
         /// The release.
         release: &'static str,
@@ -144,7 +144,7 @@ pub enum Error {
         source: debian::Error,
     },
     /// The packages lack the loader.
-    # [error("the packages of ROCm {release} lack {LIBRARIES}/{LOADER}, which every program needs")]
+    #[error("the packages of ROCm {release} lack {LIBRARIES}/{LOADER}, which every program needs")]
     Incomplete {
         /// The release.
         release: &'static str,

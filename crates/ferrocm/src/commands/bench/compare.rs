@@ -224,10 +224,7 @@ fn read_all(files: &[PathBuf]) -> anyhow::Result<Vec<(String, Record)>> {
 fn read(file: &Path) -> anyhow::Result<Record> {
     let record = Record::from_path(file)?;
     if !is_run(&record) {
-        bail!(
-            "{} has no positive step time, no mean step time, no loss and no measurement",
-            file.display()
-        );
+        bail!("{} has no positive step time, no mean step time, no loss and no measurement", file.display());
     }
     Ok(record)
 }
@@ -259,9 +256,9 @@ fn options(arguments: &Arguments, records: &[(String, Record)]) -> anyhow::Resul
     };
     let precision = match &arguments.precision {
         None => None,
-        Some(text) => {
-            Some(Type::of_precision(text).with_context(|| format!("`{text}` is not the name of a number type"))?)
-        }
+        Some(text) => Some(
+            Type::of_precision(text).with_context(|| format!("`{text}` is not the name of a number type"))?,
+        ),
     };
     let pairs = |given: &[ForRun]| given.iter().map(|ForRun(run, number)| (run.clone(), *number)).collect();
     Ok(Options {
