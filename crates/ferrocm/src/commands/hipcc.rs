@@ -21,7 +21,7 @@ Examples:
                                        code objects alone, for hipModuleLoad
   cmake -DCMAKE_PREFIX_PATH=$(ferrocm hipconfig --path) -DCMAKE_CXX_COMPILER=$(ferrocm hipconfig --path)/bin/hipcc ..
 
-Environment: HIPCC_VERBOSE (1 shows the command, 2 where things are, 4 the arguments; add them up), HIPCC_COMPILE_FLAGS_APPEND,
+Environment: HIPCC_VERBOSE (1 shows the command, 2 places, 4 the arguments; add them up), HIPCC_COMPILE_FLAGS_APPEND,
 HIPCC_LINK_FLAGS_APPEND, HCC_AMDGPU_TARGET (targets where none are named), HIP_COMPILE_CXX_AS_HIP (0 compiles C++ sources as C++).
 
 Exit status: clang's; 1 if it cannot be started or there is no library to link with.";
