@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(
             found.wrong(&[&["high", "low", "gone"]]),
             [
-                "gone is in the table and no member of the workspace",
+                "gone is in the table but not a member of the workspace",
                 "high depends on low, which is in no row below it",
                 "low depends on high, which is in no row below it",
                 "tool is in no row"

@@ -454,7 +454,7 @@ mod tests {
         let found = wrong(&[("lib.rs", lib)]);
         assert_eq!(
             found,
-            ["walls is in the table and no module", "walls::plain is in the table and no module"]
+            ["walls is in the table but not a module", "walls::plain is in the table but not a module"]
         );
         let lib = "mod ground; mod roof; mod walls; mod windows; pub struct Key;";
         assert_eq!(

@@ -102,7 +102,7 @@ impl Lavapipe {
         let made = tree::make(&packages, folder, complete);
         let made = made.map_err(|source| Error::Fetch { mesa: self.mesa, source })?;
         for line in made.unwrap_or_default() {
-            eprintln!("note: not the package that was tried here: {line}");
+            eprintln!("note: not the tested package: {line}");
         }
         let tree = folder.join(&packages.place);
         let needed = [DRIVER, "libvulkan.so.1", LOADER].map(|name| tree.join(LIBRARIES).join(name));

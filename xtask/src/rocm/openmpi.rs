@@ -48,7 +48,7 @@ pub(crate) fn mpirun(folder: &Path) -> Result<PathBuf, Error> {
     let Some(packages) = packages() else { return Err(Error::Incomplete(folder.to_owned())) };
     let complete = || packages.complete(folder);
     for line in tree::make(&packages, folder, complete).map_err(Error::Fetch)?.unwrap_or_default() {
-        eprintln!("note: not the package that was tried here: {line}");
+        eprintln!("note: not the tested package: {line}");
     }
     let tree = folder.join(&packages.place);
     let program = tree.join("usr/bin/orterun");

@@ -80,7 +80,7 @@ pub(crate) fn folder() -> Result<PathBuf, Error> {
     };
     let complete = || packages.complete(&cache);
     for line in tree::make(&packages, &cache, complete).map_err(Error::Fetch)?.unwrap_or_default() {
-        eprintln!("note: not the package that was tried here: {line}");
+        eprintln!("note: not the tested package: {line}");
     }
     let tree = cache.join(&packages.place);
     let programs = PROGRAMS.map(|(_, program)| tree.join(program));
