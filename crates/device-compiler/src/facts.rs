@@ -4,7 +4,7 @@
 //! writes through a pointer. It knows these facts during compilation, so [`Compilation::run`] compiles in two steps:
 //! 1. the source to optimised IR, as text, with full debug information;
 //! 2. that IR to machine code, after adding the facts in LLVM's form for OpenCL kernels, which its AMDGPU target
-//! writes to the metadata as `.name`, `.type_name`, `.is_const` and `.access`.
+//!    writes to the metadata as `.name`, `.type_name`, `.is_const` and `.access`.
 //!
 //! Optimisation ends with the first step and code generation begins with the second, so the machine code is the same
 //! as from a single step. Debug information that was not requested is dropped before the second step.

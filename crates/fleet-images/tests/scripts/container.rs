@@ -79,7 +79,7 @@ fn what_is_not_kept_is_told_and_fails_nothing() {
         (Some(&*format!("{inspected}; echo part; exit 3")), &docker, &[], "docker cannot export it (3)"),
         (Some("exit 1"), &docker, &[], "neither docker nor podman is here and knows 0123456789abcdef"),
         (None, &docker, &[], "neither docker nor podman is here"),
-        (Some(EXPORTS), "22 1 254:1 / / rw - ext4 /dev/vda1 rw\n", &[], "the list of mounts names none"),
+        (Some(EXPORTS), "22 1 254:1 / / rw - ext4 /dev/vda1 rw\n", &[], "the list of mounts does not name"),
         (Some(EXPORTS), &docker, &[("FLEET_CONTAINER_LIMIT", "0")], "container-limit of ci/fleet.toml is 0"),
         (Some(EXPORTS), &docker, &[("FLEET_SYSTEM", "local")], "no container of its own"),
     ] {
