@@ -266,7 +266,8 @@ impl Cache {
 
     /// The result of [`lookup`](Self::lookup), or else the [`turn`](Self::turn) to create it.
     ///
-    /// # Errors If the entry is not found, the error is the turn.
+    /// # Errors
+    /// If the entry is not found, the error is the turn.
     pub fn lookup_or_turn(
         &self,
         key: &str,
@@ -309,7 +310,8 @@ impl Cache {
 
     /// Links the code with this hash to another path, where it stays whatever happens to the cache.
     ///
-    /// # Errors The system's error.
+    /// # Errors
+    /// The system's error.
     pub fn link(&self, hash: &str, path: &Path) -> std::io::Result<()> {
         let file = self.place("objects", hash);
         fs::hard_link(&file, path).or_else(|_| fs::copy(&file, path).map(drop))

@@ -30,7 +30,8 @@ impl Limits {
 
     /// The limits in `FERROCM_RTC_TIMEOUT` and `FERROCM_RTC_MEMORY`, `none` for no limit; else the [defaults](Self::DEFAULT).
     ///
-    /// # Errors A variable has another value.
+    /// # Errors
+    /// A variable has another value.
     pub fn from_env() -> Result<Self, variables::Error> {
         Ok(Self {
             time: variables::RTC_TIMEOUT.time_limit()?.unwrap_or(Self::DEFAULT.time),

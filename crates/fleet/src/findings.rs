@@ -113,7 +113,8 @@ pub fn read(path: &Path) -> Result<Vec<Finding>, Error> {
 
 /// Reads findings from SARIF text.
 ///
-/// # Errors The text is not SARIF.
+/// # Errors
+/// The text is not SARIF.
 pub fn parse(text: &str) -> Result<Vec<Finding>, String> {
     let log: Log = serde_json::from_str(text).map_err(|error| format!("is not SARIF: {error}"))?;
     let findings = log.runs.into_iter().flat_map(|run| run.results).map(|result| {

@@ -121,7 +121,8 @@ pub fn statistics(what: &str, stats: &Stats) -> String {
 
 /// The report as JSON: files with their findings and counts, and a summary.
 ///
-/// # Errors None known: all types can be serialised.
+/// # Errors
+/// None known: all types can be serialised.
 pub fn json(files: &[FileReport]) -> serde_json::Result<String> {
     let total = total(files);
     let summary = Summary {

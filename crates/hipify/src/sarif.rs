@@ -7,7 +7,8 @@ use crate::{Finding, Rule, Severity};
 
 /// The report as SARIF.
 ///
-/// # Errors None known: all values can be serialised.
+/// # Errors
+/// None known: all values can be serialised.
 pub fn sarif(files: &[FileReport]) -> serde_json::Result<String> {
     let rules: Vec<Value> = Rule::ALL
         .iter()
