@@ -104,7 +104,7 @@ mod tests {
             ("{a,b", "unclosed brace"),
             ("a\\", "trailing backslash"),
             ("[z-a]", "the range `z-a` ends before it begins"),
-            ("[aä]", "`ä` in brackets is no character of ASCII"),
+            ("[aä]", "`ä` in brackets is not an ASCII character"),
             ("x[!9-0]", "the range `9-0` ends before it begins"),
         ] {
             let error = Glob::new(text).unwrap_err().to_string();

@@ -72,7 +72,7 @@ mod tests {
             ("cublas_v2.h", "cuBLAS"),
             ("cudnn.h", "cuDNN"),
             ("nccl.h", "NCCL"),
-            ("cutlass/gemm/gemm.h", "CUTLASS: name its folder"),
+            ("cutlass/gemm/gemm.h", "CUTLASS: add its folder"),
             ("cub/device/device_scan.cuh", "not for the host"),
             ("thrust/unique.h", "this part of Thrust"),
         ] {

@@ -192,7 +192,7 @@ mod tests {
         assert!(problem("vgprs=1,f*:lds=2").contains("has one pattern, at its start"));
         assert_eq!(
             problem("nothing*:vgprs=1"),
-            "the limit `nothing*:vgprs=1`: no kernel has a name of this form"
+            "the limit `nothing*:vgprs=1`: no kernel's name matches"
         );
     }
 }
