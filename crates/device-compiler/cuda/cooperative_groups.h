@@ -6,7 +6,7 @@
 #if !defined(__FERROCM_CUDA__)
 #include <hip/hip_cooperative_groups.h>
 #else
-// HIP's groups by another name: what concerns more than a block is theirs.
+// HIP's groups under another name, for everything beyond a block.
 #include "ferrocm_hip_begin.h"
 #define cooperative_groups __cuda_hip_groups
 #include <hip/hip_cooperative_groups.h>
@@ -41,7 +41,7 @@ __CUDA_GROUP_INLINE unsigned by_rank(unsigned mask, unsigned bits) {
 }
 } // namespace __cuda_groups
 
-// Any group: what tiles, blocks and grids become where a function takes them all.
+// Any group: the common type of tiles, blocks and grids for functions that take all of them.
 class thread_group {
   public:
     enum __cuda_kind { __cuda_lanes, __cuda_block, __cuda_grid };
@@ -89,7 +89,7 @@ class thread_block : public thread_group {
     static __CUDA_GROUP_INLINE dim3 thread_index() { return dim3(threadIdx.x, threadIdx.y, threadIdx.z); }
     static __CUDA_GROUP_INLINE dim3 group_dim() { return dim3(blockDim.x, blockDim.y, blockDim.z); }
     static __CUDA_GROUP_INLINE dim3 dim_threads() { return group_dim(); }
-    // All of the barrier is in the wait, which every thread that has arrived comes to.
+    // The whole barrier is in the wait, which every arriving thread reaches.
     static __CUDA_GROUP_INLINE arrival_token barrier_arrive() { return arrival_token(); }
     static __CUDA_GROUP_INLINE void barrier_wait(arrival_token &&) { __syncthreads(); }
 };
@@ -109,7 +109,7 @@ class grid_group : public thread_group {
 };
 __CUDA_GROUP_INLINE grid_group this_grid() { return grid_group(); }
 
-// What tiles and coalesced groups have in common: lanes of a warp. `Group` knows its lanes by rank.
+// Shared by tiles and coalesced groups: lanes of a warp. `Group` maps ranks to lanes.
 template <typename Group> class __cuda_lane_group : public thread_group {
     unsigned meta_rank, meta_size;
 
@@ -187,7 +187,7 @@ __CUDA_GROUP_INLINE thread_block_tile<Size, thread_block_tile<ParentSize, Parent
 template <unsigned Size, typename Parent> __CUDA_GROUP_INLINE thread_block_tile<Size, Parent> tiled_partition(const Parent &parent) {
     return thread_block_tile<Size, Parent>(static_cast<unsigned>(parent.thread_rank()) / Size, (static_cast<unsigned>(parent.size()) + Size - 1) / Size);
 }
-// Sizes that are known only at run time.
+// Sizes known only at run time.
 __CUDA_GROUP_INLINE thread_group tiled_partition(const thread_group &, unsigned size) {
     return thread_group(thread_group::__cuda_lanes, (size >= 32 ? 0xffffffffu : (1u << size) - 1) << (__cuda_lane() & ~(size - 1) & 31));
 }
@@ -198,13 +198,13 @@ __CUDA_GROUP_INLINE coalesced_group tiled_partition(const coalesced_group &paren
         part |= 1u << parent.lane(rank);
     return coalesced_group(part, first / size, (parent.size() + size - 1) / size);
 }
-// The threads with an equal label. Parts are numbered by their first threads.
+// The threads with the same label. Parts are numbered by their first threads.
 template <typename Group, typename Label> __CUDA_GROUP_INLINE coalesced_group labeled_partition(const Group &group, Label label) {
     const unsigned part = __cuda_match_any_sync(group.__cuda_mask(), label), first = part & (0u - part);
     const unsigned leaders = __cuda_ballot(first == 1u << __cuda_lane()) & group.__cuda_mask();
     return coalesced_group(part, __builtin_popcount(leaders & (first - 1)), __builtin_popcount(leaders));
 }
-// Part 1 are the threads whose predicate holds, part 0 the others.
+// Part 1 contains the threads whose predicate holds, part 0 the others.
 template <typename Group> __CUDA_GROUP_INLINE coalesced_group binary_partition(const Group &group, bool predicate) {
     const unsigned yes = __cuda_ballot(predicate) & group.__cuda_mask();
     return coalesced_group(predicate ? yes : group.__cuda_mask() & ~yes, predicate ? 1 : 0, 2);

@@ -1,6 +1,7 @@
-// What CUDA's half and bf16 have and HIP's lack, written once for both: cuda_fp16.h and cuda_bf16.h stamp it for their types.
+// Parts of CUDA's half and bf16 that HIP's lack, written once for both: cuda_fp16.h and cuda_bf16.h instantiate it for their types.
 //
-// T is the number and T2 the pair, FROM a float of it, TO it of a float. A comparison that ends in `u` is true where one is no number.
+// T is the number, T2 the pair, FROM converts it to a float, TO from a float. A comparison that ends in `u` is true
+// if an operand is NaN.
 #pragma once
 #include "cuda_runtime.h"
 
@@ -21,7 +22,7 @@
         return mask;                                                                          \
     }
 
-// What both types lack in HIP.
+// Missing for both types in HIP.
 #define __CUDA_HALF_COMMON(T, T2, FROM, TO)                                                                                  \
     __CUDA_HALF_DEVICE T htanh(T a) { return TO(::tanhf(FROM(a))); }                                                         \
     __CUDA_HALF_DEVICE T htanh_approx(T a) { return TO(::tanhf(FROM(a))); }                                                  \
@@ -55,11 +56,11 @@
     __CUDA_HALF_MASK(__hgtu2_mask, T2, FROM, !(a <= b))
 
 namespace __cuda_half {
-// A number's whole part by a way of rounding, as an integer: the nearest that fits, and 0 for what is no number.
+// A number rounded to an integer by a rounding mode: the nearest that fits, and 0 for NaN.
 template <typename I, ::__cuda_ptx::mode M> static __device__ __attribute__((always_inline)) inline I whole(float a) {
     return ::__cuda_ptx::narrowed<I>(::__cuda_ptx::rounded<float, M>(a));
 }
-// A whole number as a double that rounds to fewer than 52 bits as it does itself: the bits below stand together in the last.
+// An integer as a double that rounds correctly to fewer than 52 bits: the lower bits are or-ed into the last.
 template <typename I> static __host__ __device__ __attribute__((always_inline)) inline double number(I x) {
     const bool negative = x < I(0);
     unsigned long long size = negative ? 0ull - static_cast<unsigned long long>(x) : static_cast<unsigned long long>(x);

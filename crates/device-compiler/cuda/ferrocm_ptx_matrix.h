@@ -1,4 +1,4 @@
-// What inline PTX about matrices becomes; read by ferrocm_ptx.h, whose types and registers it has.
+// The translation of inline PTX for matrices; read by ferrocm_ptx.h, whose types and registers it uses.
 #pragma once
 #include "ferrocm_letters_begin.h"
 namespace __cuda_ptx {
@@ -41,7 +41,7 @@ template <typename D, typename A> __PTX void movmatrix(D &d, A ra) {
 
 // Matrix products. Row i of A is in lanes 4i to 4i + 3 (i + 8 in further registers), column i of B in the same lanes; a lane has
 // two columns of rows lane / 4 and lane / 4 + 8 of C and D. A word holds as many elements of K as fit.
-// An element of a word, by its place.
+// An element of a word, by index.
 template <typename T> struct element {
     static constexpr int count = 4;
     static __device__ __attribute__((always_inline)) int of(u32 word, int i) { return static_cast<T>(word >> (8 * i)); }
@@ -84,7 +84,7 @@ template <typename T, typename Acc> __PTX Acc dot(u32 ra, u32 rb, Acc sum) {
         return __builtin_fmaf(static_cast<float>(a[1]), static_cast<float>(b[1]), __builtin_fmaf(static_cast<float>(a[0]), static_cast<float>(b[0]), sum));
     }
 }
-// Adds the products of one row's words (in the four lanes of `row`) and the two columns that the lane has.
+// Adds the products of one row's words (in the four lanes of `row`) with the lane's two columns.
 template <typename T, unsigned Words, typename Acc> __PTX void row_products(const u32 (&a)[Words], const u32 (&b)[Words], u32 row, Acc &first, Acc &second) {
     const u32 column = __cuda_lane() % 4 * 2;
     for (unsigned word = 0; word < Words; word++)

@@ -1,10 +1,11 @@
 // CUDA's <mma.h> for AMD targets: nvcuda::wmma's fragments of a warp of 32 lanes, with matrix instructions where they fit.
 //
-// A lane has a whole row of A and a whole column of B; of the accumulator it has a part of a column (shape 32x8: of a row). Programs
-// may change `x[0..num_elements)` one by one, as in CUDA, and may not know which element of the matrix each is.
+// A lane has a whole row of A and a whole column of B; of the accumulator it has a part of a column (shape 32x8: of a
+// row). Programs may change `x[0..num_elements)` one by one, as in CUDA, but must not rely on the mapping to matrix
+// elements.
 //
-// The matrix instructions round as their target does: gfx11's sums of f16 and bf16 may be one unit in the last place off even where
-// the sum is a small whole number. FERROCM_NO_WMMA leaves them out; f32 multiply-adds give the sums then.
+// The matrix instructions round as their target does: gfx11's sums of f16 and bf16 may be off by one unit in the last
+// place even if the sum is a small integer. With FERROCM_NO_WMMA, f32 multiply-adds replace them.
 #pragma once
 #include "ferrocm_letters_begin.h"
 #include "cuda_runtime.h"
@@ -13,7 +14,7 @@
 
 #define __CUDA_MMA_INLINE static __device__ __attribute__((always_inline, unused)) inline
 
-// Which matrix instructions there are: gfx11's, gfx12's, or those of gfx90a and newer with waves of 64.
+// The available matrix instructions: gfx11's, gfx12's, or those of gfx90a and newer with waves of 64.
 #if defined(__HIP_DEVICE_COMPILE__) && !defined(FERROCM_NO_WMMA)
 #if defined(__GFX11__) && __has_builtin(__builtin_amdgcn_wmma_f32_16x16x16_f16_w32)
 #define __CUDA_MMA_GFX11 1
@@ -38,7 +39,7 @@ namespace precision {
 struct tf32 {};
 } // namespace precision
 
-// To the nearest number of ten bits of mantissa, ties away from zero; the rest of the bits is 0.
+// To the nearest number with ten bits of mantissa, ties away from zero; the remaining bits are 0.
 static __host__ __device__ __attribute__((always_inline, unused)) inline float __float_to_tf32(float value) {
     unsigned bits;
     __builtin_memcpy(&bits, &value, 4);
@@ -52,7 +53,7 @@ namespace __cuda_mma {
 template <typename T> struct storage { typedef T type; };
 template <> struct storage<precision::tf32> { typedef float type; };
 
-// The types whose products are sums of f32, and those of i32.
+// The types with f32 accumulators, and those with i32.
 template <typename T> struct kind { static constexpr bool matrix = false; };
 template <> struct kind<__half> { static constexpr bool matrix = true; };
 template <> struct kind<__nv_bfloat16> { static constexpr bool matrix = true; };
@@ -91,9 +92,9 @@ template <> struct convert<__nv_bfloat16, __nv_bfloat16> {
     static __device__ __attribute__((always_inline)) __nv_bfloat16 from(const __nv_bfloat16 &value) { return value; }
 };
 
-// The row of A or column of B that a lane has. Where an instruction spreads the rows of its result over the lanes in its own way,
-// those of the left operand are put in an order that makes up for it: with the accumulator's elements then are the same rows
-// everywhere. `Left` is the operand on the left of the instruction, which is B for the shape 32x8.
+// The row of A or column of B that a lane holds. If an instruction distributes the rows of its result over the lanes
+// differently, the left operand's rows are reordered to compensate, so that the accumulator's elements have the same
+// rows everywhere. `Left` is the instruction's left operand, which is B for the shape 32x8.
 template <int Lines, bool Left, typename T> __CUDA_MMA_INLINE unsigned line_of(unsigned lane) {
 #if defined(__CUDA_MMA_GFX11)
     if (Left && kind<T>::matrix && Lines == 16)
@@ -106,7 +107,7 @@ template <int Lines, bool Left, typename T> __CUDA_MMA_INLINE unsigned line_of(u
 #endif
     return lane & (Lines - 1u);
 }
-// The first lane that has it.
+// The first lane that holds it.
 template <int Lines, bool Left, typename T> __CUDA_MMA_INLINE unsigned lane_of(unsigned line) {
 #if defined(__CUDA_MMA_GFX11)
     if (Left && kind<T>::matrix && Lines == 16)
@@ -214,7 +215,7 @@ template <> struct instruction<__nv_bfloat16> {
 };
 #endif
 
-// Of values: a choice between places would put them into memory.
+// Selects values: selecting references would force them into memory.
 __CUDA_MMA_INLINE int select(bool first, int a, int b) { return first ? a : b; }
 
 // A product with the right operand's lines in the lanes: `sum[e]` is of the left operand's line e + (lane / Right) * Elements and
@@ -299,8 +300,8 @@ template <typename T> struct product<8, 32, T, true> {
     }
 };
 #elif defined(__CUDA_MMA_GFX9)
-// An instruction takes the whole wave for one product. With both warps at work there are two, the lower warp's and the upper warp's;
-// each warp lends its lanes for half of the other's sum and gets half of its result back.
+// An instruction uses the whole wave for one product. If both warps are active, there are two products; each warp
+// lends its lanes for half of the other's sum and gets half of its own result back.
 template <typename T> __CUDA_MMA_INLINE void both_warps(const line<T, 16> &left, const line<T, 16> &right, float (&total)[8]) {
     const bool upper_warp = __lane_id() & 32u, upper = __lane_id() & 16u;
     const int partner = static_cast<int>((__lane_id() ^ 32u) << 2);
@@ -346,7 +347,7 @@ template <> struct product<16, 16, __nv_bfloat16, true> {
 };
 #endif
 
-// What satf asks for: numbers only.
+// satf: finite numbers only.
 __CUDA_MMA_INLINE float finite(float value, float largest) { return value != value ? 0.0f : value > largest ? largest : value < -largest ? -largest : value; }
 template <typename D> struct rounded {
     static __device__ __attribute__((always_inline)) D of(float value, bool satf) { return satf ? finite(value, 3.402823466e38f) : value; }
@@ -366,7 +367,7 @@ template <int N, typename T> struct elements {
     storage_element_type x[N];
 };
 
-// The shapes that there are for an operand's type.
+// The supported shapes for an operand's type.
 template <int M, int N, int K, typename T> struct shape {
     static constexpr bool is = (kind<T>::matrix && K == 16 && (M * N == 256) && (M == 16 || M == 8 || M == 32)) ||
                                (__is_same(T, precision::tf32) && M == 16 && N == 16 && K == 8) ||
@@ -394,7 +395,7 @@ __CUDA_MMA_INLINE void fill_fragment(fragment<Use, M, N, K, T, Layout> &f, const
 }
 
 namespace __cuda_mma {
-// A line of K elements, which lie side by side or `stride` apart. CUDA wants each row at a multiple of 16 bytes.
+// A line of K elements, adjacent or `stride` apart. CUDA requires each row to be 16-byte aligned.
 template <int K, typename S> __CUDA_MMA_INLINE void load_line(S (&x)[K], const S *from) {
     if constexpr (K * sizeof(S) >= 16)
         __builtin_memcpy(static_cast<void *>(x), __builtin_assume_aligned(from, 16), sizeof(x));

@@ -98,7 +98,7 @@ template <typename T> class device_vector {
     reference back() { return (*this)[count - 1]; }
 
   private:
-    // To n items; what there is stays if that is asked for.
+    // Resizes to n items, optionally keeping the contents.
     void grow(size_t n, bool keep) {
         if (n > room) {
             T *other = device_malloc<T>(n).get();

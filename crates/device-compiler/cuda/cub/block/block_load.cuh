@@ -4,7 +4,7 @@
 #include "../util_type.cuh"
 
 namespace cub {
-// Item i of a thread is at thread * ITEMS + i. Items at `valid` and behind keep their value, or get `other`.
+// Item i of a thread is at thread * ITEMS + i. Items from `valid` on keep their value, or get `other`.
 template <typename T, int ITEMS, typename Iterator> CUB_INLINE void LoadDirectBlocked(int thread, Iterator from, T (&items)[ITEMS]) {
 #pragma unroll
     for (int i = 0; i < ITEMS; i++)
@@ -69,7 +69,7 @@ enum BlockLoadAlgorithm {
     BLOCK_LOAD_WARP_TRANSPOSE_TIMESLICED
 };
 
-// All but the striped one give a thread items that are side by side; how they come there is the caches' business.
+// All but the striped one give a thread adjacent items; the access pattern is left to the caches.
 template <typename T, int BLOCK_DIM_X, int ITEMS, BlockLoadAlgorithm ALGORITHM = BLOCK_LOAD_DIRECT, int BLOCK_DIM_Y = 1,
           int BLOCK_DIM_Z = 1, int LEGACY_PTX_ARCH = 0>
 class BlockLoad {

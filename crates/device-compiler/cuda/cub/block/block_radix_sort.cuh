@@ -5,7 +5,7 @@
 #include "block_scan.cuh"
 
 namespace cub {
-// Bit by bit: the keys with 0 go before those with 1, each in the order they were in.
+// Bit by bit: the keys with 0 precede those with 1; otherwise, the order is kept.
 template <typename KeyT, int BLOCK_DIM_X, int ITEMS, typename ValueT = NullType, int RADIX_BITS = 4, bool MEMOIZE_OUTER_SCAN = true,
           BlockScanAlgorithm INNER_SCAN_ALGORITHM = BLOCK_SCAN_WARP_SCANS, hipSharedMemConfig SMEM_CONFIG = hipSharedMemBankSizeFourByte,
           int BLOCK_DIM_Y = 1, int BLOCK_DIM_Z = 1, int LEGACY_PTX_ARCH = 0>
