@@ -32,18 +32,18 @@ struct Cli {
 
 const HELP: &str = "\
 Examples:
-  ferrocm setup               find the device compiler, or install it
-  ferrocm doctor              see what is here, what is missing and what to do about it
-  ferrocm devices             see which GPUs a program can open, with their URIs
-  ferrocm run ./saxpy         run a HIP program, on a virtual GPU where there is no other
+  ferrocm setup               find or install the device compiler
+  ferrocm doctor              check what is installed, and how to get what is missing
+  ferrocm devices             list the GPUs that a program can open, with their URIs
+  ferrocm run ./saxpy         run a HIP program, on a virtual GPU if there is no other
   ferrocm rocm -- ./saxpy     run it on AMD's own libraries, over a virtual GPU
-  ferrocm hipcc a.hip -o a    compile a HIP program and link it
-  ferrocm hipify --check src  see what of CUDA sources does not translate to HIP
+  ferrocm hipcc a.hip -o a    compile and link a HIP program
+  ferrocm hipify --check src  report what in CUDA sources does not translate to HIP
   ferrocm patch --checkout DIR engine
-                              have a Rust program that uses CUDA run on AMD GPUs
-  ferrocm bench extract LOG   see what a training log says of speed, memory and loss
+                              make a Rust program that uses CUDA run on AMD GPUs
+  ferrocm bench extract LOG   show speed, memory and loss from a training log
   ferrocm bench compare a.json b.json
-                              see which of two training runs is faster, by how much, at what cost
+                              show which of two training runs is faster, by how much, and its cost
   ferrocm bench run           measure the GPU, and check each result
 
 Exit status: 0 if all is well, 1 if something failed or is missing, 2 for a malformed command line or device URI.";

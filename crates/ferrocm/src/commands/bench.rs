@@ -13,11 +13,11 @@ use crate::{USAGE, output};
 const EXAMPLES: &str = "\
 Examples:
   ferrocm bench run --output here.json                  measure the GPU of this machine
-  ferrocm bench extract train.log --output h100.json    what a training log says of speed, memory and loss
-  ferrocm bench compare h100.json mi300x.json           which is faster, by how much, at what cost
+  ferrocm bench extract train.log --output h100.json    speed, memory and loss from a training log
+  ferrocm bench compare h100.json mi300x.json           which is faster, by how much, and the cost
 
-Exit status: 0 if all is well, 1 if something failed or a figure has regressed, 2 for a malformed command line or device URI; of
-`compare`, 2 also if a file cannot be read or written.";
+Exit status: 0 if all is well, 1 if something failed or a figure has regressed, 2 for a malformed command line or device URI, and
+for `compare` also if a file cannot be read or written.";
 
 /// Measures GPUs; extracts records of training runs of both vendors from logs, and compares them
 #[derive(Debug, Args)]

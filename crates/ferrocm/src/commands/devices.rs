@@ -11,7 +11,7 @@ use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  ferrocm devices                                     all devices, one a line
+  ferrocm devices                                     all devices, one per line
   ferrocm devices --device 'vgpu:gfx90a?cus=4'        everything about one device
   ferrocm devices --json | jq -r '.devices[].uri'     for other programs; sizes in bytes, clocks in kHz
   FERROCM_DEVICE=vgpu:gfx90a ferrocm devices          the device of programs that do not name one

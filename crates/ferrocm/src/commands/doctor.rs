@@ -11,9 +11,9 @@ use crate::{PROGRAM, output};
 const EXAMPLES: &str = "\
 Examples:
   ferrocm doctor                       the table
-  ferrocm doctor || ferrocm setup      install the device compiler if something that is required is missing
+  ferrocm doctor || ferrocm setup      install the device compiler if a required part is missing
 
-Exit status: 0 if everything that is required is here, 1 if something is not.";
+Exit status: 0 if everything required is here, 1 if something is missing.";
 
 /// Shows every tool and library: its place, its version, and what to do if it is missing
 #[derive(Debug, Args)]

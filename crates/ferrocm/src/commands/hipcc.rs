@@ -15,14 +15,14 @@ use crate::{PROGRAM, output};
 const EXAMPLES: &str = "\
 Examples:
   ferrocm hipcc saxpy.hip -o saxpy && ./saxpy
-                                       compile for the GPU of this machine, or for the virtual one, and run there
+                                       compile for this machine's GPU, or the virtual one, and run there
   ferrocm hipcc --offload-arch=gfx1100 --offload-arch=gfx90a -c saxpy.hip
   ferrocm hipcc --genco kernels.hip -o kernels.co
-                                       code objects alone, for hipModuleLoad
+                                       only code objects, for hipModuleLoad
   cmake -DCMAKE_PREFIX_PATH=$(ferrocm hipconfig --path) -DCMAKE_CXX_COMPILER=$(ferrocm hipconfig --path)/bin/hipcc ..
 
 Environment: HIPCC_VERBOSE (1 shows the command, 2 places, 4 the arguments; add them up), HIPCC_COMPILE_FLAGS_APPEND,
-HIPCC_LINK_FLAGS_APPEND, HCC_AMDGPU_TARGET (targets where none are named), HIP_COMPILE_CXX_AS_HIP (0 compiles C++ sources as C++).
+HIPCC_LINK_FLAGS_APPEND, HCC_AMDGPU_TARGET (targets if none are named), HIP_COMPILE_CXX_AS_HIP (0 compiles C++ sources as C++).
 
 Exit status: clang's; 1 if it cannot be started or there is no library to link with.";
 
@@ -42,13 +42,13 @@ pub(crate) struct Arguments {
 
 const CONFIG_EXAMPLES: &str = "\
 Examples:
-  ferrocm hipconfig                    all that it knows
+  ferrocm hipconfig                    all settings
   ferrocm hipconfig --path             a folder for CMAKE_PREFIX_PATH, where find_package(hip) finds HIP
   cmake -DCMAKE_HIP_COMPILER=$(ferrocm hipconfig --hipclangpath)/clang++ ..
                                        CMake's own language HIP
 
 Options: --path and --rocmpath (a folder laid out like ROCm's, which this makes in the cache folder), --hipclangpath (the folder of clang++),
---version, --cpp_config, --platform, --compiler, --runtime, --targets (those of the default device); all of them without one or with --full.";
+--version, --cpp_config, --platform, --compiler, --runtime, --targets (those of the default device); without an option or with --full, all of them.";
 
 /// Says where HIP is and how to use it, as AMD's hipconfig does
 #[derive(Debug, Args)]

@@ -12,7 +12,7 @@ Examples:
   ferrocm hipify --check --format sarif src
                                        the same for code hosts; --format json for other programs
   ferrocm hipify --diff src            show what would change
-  ferrocm hipify --in-place src        translate every source below src, and keep each as FILE.prehip
+  ferrocm hipify --in-place src        translate every source below src, and keep the originals as FILE.prehip
   ferrocm hipify --output hip src      write the translations below hip
   ferrocm hipify --examine src         count by family, kind and name
 

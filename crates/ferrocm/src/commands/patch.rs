@@ -10,10 +10,10 @@ use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  ferrocm patch --checkout ~/ferrocm my-engine           have my-engine use HIP where it would use CUDA
-  ferrocm patch --checkout ~/ferrocm --remove my-engine  have it use CUDA again
+  ferrocm patch --checkout ~/ferrocm my-engine           make my-engine use HIP instead of CUDA
+  ferrocm patch --checkout ~/ferrocm --remove my-engine  make it use CUDA again
 
-Exit status: 0 if all is well, 1 if something failed, and then the program is as it was, 2 for a malformed command line.";
+Exit status: 0 if all is well, 1 if something failed (the program is then unchanged), 2 for a malformed command line.";
 
 /// Replaces the crates through which a Rust program uses CUDA by this project's
 ///

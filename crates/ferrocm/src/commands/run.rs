@@ -23,14 +23,14 @@ const NO_PROGRAM: u8 = 127;
 
 const EXAMPLES: &str = "\
 Examples:
-  ferrocm run ./saxpy                               on the GPU of this machine, or on a virtual one
+  ferrocm run ./saxpy                               on this machine's GPU, or on a virtual one
   ferrocm run --device vgpu:gfx90a -- ./saxpy -n 8  on a virtual MI200
   ferrocm run --amd-hip ./saxpy                     on this machine's ROCm, over virtual GPUs
 
-The program and what it starts find libamdhip64.so.7, libhiprtc.so.7, librocblas.so.5 and librccl.so.1 of this project before any
-others, by LD_LIBRARY_PATH. A program with an old-style RPATH still finds those that it names.
+Through LD_LIBRARY_PATH, the program and its children find this project's libamdhip64.so.7, libhiprtc.so.7, librocblas.so.5 and
+librccl.so.1 before any others. A program with an old-style RPATH still finds the libraries in that.
 
-Exit status: the program's; 126 if it cannot be started, 127 if it is not there, 1 if the libraries are not, 2 for a malformed command
+Exit status: the program's; 126 if it cannot be started, 127 if it is not found, 1 if the libraries are missing, 2 for a malformed command
 line or device URI.";
 
 /// Runs a HIP program on the libraries of this project, on the GPU of this machine or a virtual one

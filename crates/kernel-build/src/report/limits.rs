@@ -190,9 +190,6 @@ mod tests {
         assert_eq!(problem(":vgprs=1"), "the limit `:vgprs=1`: there is no pattern before the colon");
         assert!(problem("a[:vgprs=1").starts_with("the limit `a[:vgprs=1`: the pattern `a[`: "));
         assert!(problem("vgprs=1,f*:lds=2").contains("has one pattern, at its start"));
-        assert_eq!(
-            problem("nothing*:vgprs=1"),
-            "the limit `nothing*:vgprs=1`: no kernel's name matches"
-        );
+        assert_eq!(problem("nothing*:vgprs=1"), "the limit `nothing*:vgprs=1`: no kernel's name matches");
     }
 }

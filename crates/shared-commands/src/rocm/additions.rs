@@ -469,7 +469,8 @@ mod tests {
         assert_eq!(given(&["rocrand", "rccl", "rocrand"]).expect("known"), ["rccl", "rocrand"]);
         let error = given(&["rccl", "cublas"]).expect_err("unknown").to_string();
         assert!(
-            error.starts_with("\"cublas\" is not a known addition") && error.contains("\n  rccl      the tests"),
+            error.starts_with("\"cublas\" is not a known addition")
+                && error.contains("\n  rccl      the tests"),
             "{error}"
         );
         let error = named(&["rccl".to_owned()], "5.2").expect_err("none").to_string();

@@ -24,17 +24,17 @@ use crate::output;
 const EXAMPLES: &str = "\
 Examples:
   ferrocm bench compare h100.json mi300x.json
-                                     tables for a terminal; the first file is what the others are compared with
+                                     tables for a terminal; the others are compared with the first file
   ferrocm bench compare --model llama-3.1-8b --format html --output report.html h100.json mi300x.json
-                                     a page with charts, and MFU by the operations of that model
+                                     a page with charts, and MFU from that model's operations
   ferrocm bench compare --price h100=2.50 --price mi300x=2.00 --carbon 56 h100.json mi300x.json
-                                     with one's own prices, and the electricity of France
+                                     with your own prices, and the carbon intensity of France
   ferrocm bench compare --history runs.jsonl --against runs.jsonl --threshold 5% nightly.json
-                                     for CI: fails if the run is worse than those before it, and keeps it otherwise
+                                     for CI: fails if the run is worse than earlier ones, otherwise keeps it
   ferrocm bench compare --charts charts a.json b.json
                                      the charts as SVG files
 
-Exit status: 0 if all is well, 1 if --against finds a figure that has regressed or is gone, 2 if a file cannot be read or written,
+Exit status: 0 if all is well, 1 if --against finds a regressed or missing figure, 2 if a file cannot be read or written,
 or for a malformed command line.";
 
 /// Compares runs: speed-up with its confidence interval, MFU, cost, energy, stability, memory, loss

@@ -17,10 +17,10 @@ use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
-  ferrocm bench extract train.log              print what the log says, as a table
-  ferrocm bench extract --json train.log.zst   the record as JSON; gzip, zstd, xz and bzip2 are known by their contents
+  ferrocm bench extract train.log              print a table of the log's figures
+  ferrocm bench extract --json train.log.zst   the record as JSON; gzip, zstd, xz and bzip2 are detected
   ferrocm bench extract --model llama3_8b logs --output llama.json
-                                               the newest log of that model below the folder, into a file
+                                               write the record of that model's newest log in the folder to a file
   ferrocm bench extract --one-run rank*.log    the logs of all ranks of one run as one record
   kubectl logs job/train | ferrocm bench extract -
                                                from standard input";
@@ -29,7 +29,7 @@ Examples:
 fn after_help() -> String {
     format!(
         "{EXAMPLES}\n\nFormats: {}.\n\n\
-         Exit status: 0 if every log gave a record, 1 if one cannot be read or has no step of training, 2 for a malformed command line.",
+         Exit status: 0 if every log gave a record, 1 if one cannot be read or has no training steps, 2 for a malformed command line.",
         Format::names()
     )
 }
