@@ -87,11 +87,7 @@ fn check_flags(merged: &Merged) -> Result<()> {
     let macros = merged.library.flag_groups.iter().flat_map(|group| group.constants);
     let macros = macros.filter(|name| !merged.constants.contains_key(**name));
     let unknown: Vec<_> = enums.chain(macros).copied().collect();
-    ensure!(
-        unknown.is_empty(),
-        "library.rs lists flags that are not in the headers: {}",
-        unknown.join(", ")
-    );
+    ensure!(unknown.is_empty(), "library.rs lists flags that are not in the headers: {}", unknown.join(", "));
     Ok(())
 }
 
