@@ -1,6 +1,6 @@
 //! The order of the program's modules.
 
-/// The lowest first. Those of one row know each other.
+/// Lowest first. Modules of one row may use each other.
 const LAYERS: &[&[&str]] = &[
     &["comments", "conflicts", "tools"],
     &["build_kernels", "cudarc", "hipify", "registry", "test_devices"],

@@ -1,4 +1,4 @@
-//! The devices that tests run on, and what kernels are compiled for, so that they run there.
+//! The devices that tests run on, and the kernels' targets for them.
 
 use std::process::Command;
 
@@ -8,10 +8,10 @@ use crate::tools::{self, TARGETS};
 pub(crate) const VIRTUAL_DEVICES: [&str; 5] =
     ["vgpu:gfx1100", "vgpu:gfx90a", "vgpu:gfx942", "vgpu:gfx1030", "vgpu:gfx1201"];
 // NEW-TARGET: here, or above if it is the first of its generation.
-/// Those that only the device tests of the kernels run on, in the suite `related`: they differ from one of the others in a few instructions.
+/// Devices for only the device tests of the kernels, in the suite `related`: they differ from one of the others in a few instructions.
 pub(crate) const RELATED_DEVICES: [&str; 3] = ["vgpu:gfx950", "vgpu:gfx1151", "vgpu:gfx1200"];
-/// Of them, one for each size of waves: those of every run. The others take a suite of their own, `devices`, as most of the time of a run
-/// with them would go into compiling kernels.
+/// One device for each wave size, used in every run. The others have a separate suite, `devices`, because compiling
+/// kernels for them would take most of a run's time.
 pub(crate) const WAVE_SIZE_DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
 
 /// The targets of virtual devices.
@@ -24,8 +24,9 @@ pub(crate) fn target_of(device: &str) -> &str {
     device.strip_prefix("vgpu:").unwrap_or(device)
 }
 
-/// Has kernels compiled for the devices of every run, or for all that tests run on if the command is for another of them, unless it or
-/// somebody says otherwise: each target takes minutes, and for others than in the step before they are compiled again.
+/// Makes kernels be compiled for the devices of every run, or for all test devices if the command is for another one,
+/// unless the command or the environment chooses targets. Each target takes minutes, and a change of targets between
+/// steps recompiles the kernels.
 pub(crate) fn for_test_devices(command: &mut Command) {
     let others = || VIRTUAL_DEVICES.iter().filter(|device| !WAVE_SIZE_DEVICES.contains(device));
     let is_for_another = command.get_envs().any(|(name, value)| {
@@ -35,7 +36,7 @@ pub(crate) fn for_test_devices(command: &mut Command) {
     compile_for(command, if is_for_another { &VIRTUAL_DEVICES } else { &WAVE_SIZE_DEVICES });
 }
 
-/// Has kernels compiled for all devices that tests run on, unless the command or somebody says otherwise.
+/// Makes kernels be compiled for all test devices, unless the command or the environment chooses targets.
 pub(crate) fn for_all_test_devices(command: &mut Command) {
     compile_for(command, &VIRTUAL_DEVICES);
 }
@@ -80,7 +81,7 @@ mod tests {
             found.1.unwrap().to_str().unwrap().to_owned()
         };
         if tools::variable(TARGETS).is_some() {
-            // Somebody has said what to compile for, which stays.
+            // The environment chooses the targets.
             return;
         }
         let [few, all] =

@@ -230,8 +230,8 @@ fn a_compiler_at_its_limit_is_ended_and_the_log_says_how_to_raise_it() {
         template <long P> struct T<0, P> { char c; };
         extern \"C\" __attribute__((global)) void k(int *p) { *p = sizeof(T<40, 1>); }";
     for (milliseconds, bytes, said) in [
-        (500, 0, ["limit of time", "FERROCM_RTC_TIMEOUT"]),
-        (0, 512 << 20, ["limit of memory", "FERROCM_RTC_MEMORY"]),
+        (500, 0, ["time limit", "FERROCM_RTC_TIMEOUT"]),
+        (0, 512 << 20, ["memory limit", "FERROCM_RTC_MEMORY"]),
     ] {
         let program = create(source, &[]);
         let set_limits = table().ext.set_limits.expect("this table has limits");

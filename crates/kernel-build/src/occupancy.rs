@@ -1,16 +1,17 @@
-//! How many waves of a kernel a SIMD unit holds.
+//! The number of waves of a kernel that a SIMD unit holds.
 
 use code_object::occupancy::{ComputeUnit, Occupancy, Resources};
 use code_object::{Kernel, Processor, TargetId, gfx_version};
 
-/// Waves per SIMD unit that registers, LDS and the size of workgroups allow; `None` for processors of which nothing is known here.
+/// Waves per SIMD unit, limited by registers, LDS and workgroup size; `None` for unknown processors.
 ///
-/// The rules are those of LLVM (`getOccupancyWithWorkGroupSizes` and `AMDGPUBaseInfo`): a kernel without a required workgroup size may
-/// run in workgroups of one wave up to its largest ones, and what counts is the better end of the two. LLVM disagrees in two places,
-/// where the virtual GPU and `hipOccupancyMaxActiveBlocksPerMultiprocessor` count as here: it takes no notice of the pieces in which
-/// LDS is given out, and counts 81 to 88 and 97 to 100 scalar registers of gfx9 as if they were given out in smaller pieces.
+/// The rules are those of LLVM (`getOccupancyWithWorkGroupSizes` and `AMDGPUBaseInfo`): a kernel without a required
+/// workgroup size may run in workgroups from one wave to its maximum, and the better of the two ends counts. LLVM
+/// differs in two places, where the virtual GPU and `hipOccupancyMaxActiveBlocksPerMultiprocessor` agree with this
+/// function: it ignores the allocation granularity of LDS, and counts 81 to 88 and 97 to 100 scalar registers of gfx9
+/// with a smaller granularity.
 pub(crate) fn occupancy(target: &TargetId, kernel: &Kernel) -> Option<u32> {
-    // What a strange compiler writes into metadata must not overflow.
+    // Odd metadata from an unknown compiler must not overflow.
     const MOST: u32 = 1 << 20;
     let (major, unit) = compute_unit(&target.processor)?;
     let waves = |workgroup: u32| {
@@ -28,9 +29,9 @@ pub(crate) fn occupancy(target: &TargetId, kernel: &Kernel) -> Option<u32> {
     Some(if kernel.required_workgroup_size.is_some() { largest } else { largest.max(waves(1)) })
 }
 
-/// Vector registers that the kernel asks for at its start. They are more than those it uses if the source says that few waves shall run.
+/// Vector registers that the kernel allocates at its start. They exceed those that it uses if the source limits the number of waves.
 fn allocated_vgprs(major: u32, unit: &ComputeUnit, kernel: &Kernel) -> u32 {
-    // From gfx10 on the descriptor counts in smaller pieces than those in which registers are given out.
+    // From gfx10 on, the descriptor counts in smaller units than the allocation granularity.
     let granule = match (major, kernel.wavefront_size) {
         (10.., 32) => 8,
         (10.., _) => 4,
@@ -39,12 +40,12 @@ fn allocated_vgprs(major: u32, unit: &ComputeUnit, kernel: &Kernel) -> u32 {
     (kernel.descriptor.granulated_workitem_vgpr_count() + 1) * granule
 }
 
-/// A processor's major version and compute unit. A generic processor has the smallest one of those that run its code.
+/// A processor's major version and compute unit. A generic processor has the smallest compute unit among those that run its code.
 fn compute_unit(processor: &str) -> Option<(u32, ComputeUnit)> {
     let known = Processor::by_name(processor)?;
     if known.members.is_empty() {
         let version = gfx_version(processor)?;
-        // The compute units of gfx12.5 are others.
+        // gfx12.5 has different compute units.
         let row = matches!(version, [9..=11, ..] | [12, 0, _]);
         return row.then(|| (version[0], ComputeUnit::of(version)));
     }

@@ -6,16 +6,16 @@ use crate::Error;
 use crate::select::Pattern;
 
 // NEW-TARGET: its name.
-/// What is built when nobody says otherwise: all targets that the virtual GPU executes.
+/// The default targets: all that the virtual GPU executes.
 pub const DEFAULT_TARGETS: &[&str] =
     &["gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1151", "gfx1200", "gfx1201"];
 
-/// Names targets where the caller names none.
+/// Names targets if the caller names none.
 pub(crate) const VARIABLE: &str = variables::TARGETS.name;
 
-/// Names targets of single sources, or says that they have none, whatever the caller says.
+/// Names targets of single sources, or that they have none, overriding the caller.
 pub(crate) const VARIABLE_FOR: &str = variables::TARGETS_FOR.name;
-/// What it calls no targets.
+/// Its word for no targets.
 const NONE: &str = "none";
 
 /// Reads a list of target names, dropping repetitions. `origin` is who wrote it.
@@ -36,7 +36,7 @@ pub(crate) fn parse<S: AsRef<str>>(
     Ok(targets)
 }
 
-/// As [`parse`], for single sources, which may also have no targets: `none`.
+/// Like [`parse`], for single sources, which may also have no targets: `none`.
 pub(crate) fn parse_or_none<S: AsRef<str>>(
     origin: &'static str,
     names: impl IntoIterator<Item = S>,
@@ -51,7 +51,7 @@ pub(crate) fn parse_or_none<S: AsRef<str>>(
 /// The targets that `FERROCM_TARGETS` (separated by commas) or else the default names.
 ///
 /// # Errors
-/// [`Error::Target`] with what would be right, and [`Error::NoTargets`] for a list without a name.
+/// [`Error::Target`] with the expected form, and [`Error::NoTargets`] for an empty list.
 pub fn targets_from_env() -> Result<Vec<TargetId>, Error> {
     from_value(variables::TARGETS.text()?.as_deref())
 }

@@ -92,7 +92,7 @@ pub static RELEASES: [Release; 4] = [
         name: "7.2",
         suite: Suite::Other("experimental"),
         headers: &[
-            // Its tables say which CUDA name each HIP function answers to.
+            // Its tables map each HIP function to its CUDA name.
             (
                 "hipify-perl",
                 "7.2.4+dfsg-1~exp1",
@@ -144,7 +144,7 @@ impl Release {
     }
 }
 
-/// What the tests of sysroots have in common.
+/// Shared by the tests of sysroots.
 #[cfg(test)]
 mod fixtures {
     use setup::debian::package::ManifestPackage;

@@ -128,5 +128,5 @@ fn a_program_without_an_end_is_an_error_that_names_the_limit() {
         return;
     }
     let error = compiler.compile(&endless, common::device().target()).unwrap_err();
-    assert!(matches!(&error, Error::Compile(error) if error.log.contains("limit of time")), "{error}");
+    assert!(matches!(&error, Error::Compile(error) if error.log.contains("time limit")), "{error}");
 }
