@@ -142,20 +142,19 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Changes all texts that may name a file.
-    fn change(&mut self, change: &dyn Fn(&str) -> String) {
-        let in_path = |path: &mut PathBuf| {
-            // Others cannot be written.
-            if let Some(text) = path.to_str() {
-                *path = change(text).into();
+    /// Changes everything that may name a file: paths, and texts of the compiler.
+    fn change(&mut self, in_path: &dyn Fn(&Path) -> Option<PathBuf>, in_text: &dyn Fn(&str) -> String) {
+        let change = |path: &mut PathBuf| {
+            if let Some(changed) = in_path(path) {
+                *path = changed;
             }
         };
-        self.inputs.files.iter_mut().map(|input| &mut input.path).for_each(in_path);
-        self.inputs.absent.iter_mut().for_each(in_path);
+        self.inputs.files.iter_mut().map(|input| &mut input.path).for_each(change);
+        self.inputs.absent.iter_mut().for_each(change);
         for Diagnostic { place, message, text, .. } in &mut self.diagnostics {
-            place.iter_mut().map(|place| &mut place.file).for_each(in_path);
-            *message = change(message);
-            *text = change(text);
+            place.iter_mut().map(|place| &mut place.file).for_each(change);
+            *message = in_text(message);
+            *text = in_text(text);
         }
     }
 }
@@ -181,13 +180,15 @@ impl Movable {
         let paths = files.iter().map(|input| &input.path).chain(absent);
         let own = paths.into_iter().any(|path| self.is_beside(path)).then(|| self.own_key(key));
         let prefix = self.prefix();
-        entry.change(&|text| text.replace(&prefix, Self::MARK));
+        let marked = |path: &Path| Some(Path::new(Self::MARK).join(path.strip_prefix(&self.folder).ok()?));
+        entry.change(&marked, &|text| text.replace(&prefix, Self::MARK));
         own
     }
 
     fn unpack(&self, entry: &mut Entry) {
         let prefix = self.prefix();
-        entry.change(&|text| text.replace(Self::MARK, &prefix));
+        let found = |path: &Path| Some(self.folder.join(path.strip_prefix(Self::MARK).ok()?));
+        entry.change(&found, &|text| text.replace(Self::MARK, &prefix));
     }
 
     /// The key of entries for this folder only.

@@ -248,7 +248,7 @@ fn what_cannot_be_read_or_is_wrong_ends_with_2() {
         (&["--price", "x=1", &good], "no run is called `x`"),
         (&["--price=-1", &good], "a price must be a positive number"),
         (&["--model", "gpt-9", &good], "no model is called `gpt-9`; known models are llama-2-7b"),
-        (&["--precision", "f1", &good], "`f1` names no type of numbers"),
+        (&["--precision", "f1", &good], "`f1` is not the name of a number type"),
         (&["--against", &missing, &good], "cannot read"),
         (&["--against", &empty, &good], "neither a history nor a record"),
         (&["--output", "/no/such/folder/x", &good], "cannot write"),
