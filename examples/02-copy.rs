@@ -1,4 +1,5 @@
-//! Copies between the host and a GPU: whole buffers, parts of them, and copies that run while the host goes on.
+//! Copies between the host and a GPU: whole buffers, parts of them, and copies that run while the host goes
+//! on.
 //!
 //! `cargo run --bin 02-copy`
 

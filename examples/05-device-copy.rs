@@ -4,7 +4,8 @@
 
 use hip::{Device, DeviceBuffer, DeviceCopy};
 
-// The derive checks at compile time that the layout is C's, without padding, and that each field is plain data.
+// The derive checks at compile time that the layout is C's, without padding, and that each field is plain
+// data.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
 struct Particle {

@@ -16,7 +16,8 @@ fn main() -> hip::Result<()> {
     let device = Device::open_default()?;
     let square = device.compile(SOURCE)?.function("square")?;
 
-    // There is no current device to set. Each thread has its own stream, so that their work can run concurrently.
+    // There is no current device to set. Each thread has its own stream, so that their work can run
+    // concurrently.
     let work = |number: u32| -> hip::Result<DeviceBuffer<u32>> {
         let stream = device.stream()?;
         let mut buffer = DeviceBuffer::from_slice(&stream, &[number; N])?;

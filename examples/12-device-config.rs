@@ -1,4 +1,5 @@
-//! Which devices there are, what they can do, and what a program can set: here the heap of `malloc` in device code.
+//! Which devices there are, what they can do, and what a program can set: here the heap of `malloc` in device
+//! code.
 //!
 //! `cargo run --bin 12-device-config`
 

@@ -1,6 +1,7 @@
 //! Builds a small library with the name and some functions of the HIP runtime, and links the benchmark to it.
 //!
-//! It never fails: the workspace builds on machines without a C compiler, and the benchmark says what is missing.
+//! It never fails: the workspace builds on machines without a C compiler, and the benchmark says what is
+//! missing.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,8 +12,8 @@ fn main() {
     println!("cargo::rustc-check-cfg=cfg(linked)");
     match library() {
         Ok(library) => {
-            // Links the file itself. Cargo would pass a search path to every test of the workspace, and they would use
-            // this library as the HIP runtime.
+            // Links the file itself. Cargo would pass a search path to every test of the workspace, and they
+            // would use this library as the HIP runtime.
             println!("cargo::rustc-link-arg={}", library.display());
             println!(
                 "cargo::rustc-link-arg=-Wl,-rpath,{}",

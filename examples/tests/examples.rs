@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-/// The examples, the path of each program, and texts that it prints, in order. The examples check their own results.
+/// The examples, the path of each program, and texts that it prints, in order. The examples check their own
+/// results.
 const EXAMPLES: [(&str, &str, &[&str]); 12] = [
     (
         "01-allocate",

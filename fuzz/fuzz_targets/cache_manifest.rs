@@ -1,5 +1,5 @@
-//! Any bytes as the manifest of a cache of kernels: it has no entries, or exactly those that the bytes encode. Also with a valid hash in
-//! front.
+//! Any bytes as the manifest of a cache of kernels: it has no entries, or exactly those that the bytes
+//! encode. Also with a valid hash in front.
 #![no_main]
 
 use device_compiler::cache::{Cache, Dependencies, entries};

@@ -1,5 +1,5 @@
-//! Any text as code in text form, and any bytes as code: a readable text gives the bytes that it was written from, and no other text
-//! does.
+//! Any text as code in text form, and any bytes as code: a readable text gives the bytes that it was written
+//! from, and no other text does.
 #![no_main]
 
 use code_object::text;

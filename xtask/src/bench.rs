@@ -18,33 +18,35 @@ use crate::{dropin, registry, test_devices, tools};
 /// The benchmarks.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum Benchmark {
-    /// Calls through a function table, compared with linked calls and a symbol look-up per call; also loading a
-    /// library. Needs a C compiler, no GPU
+    /// Calls through a function table, compared with linked calls and a symbol look-up per call; also loading
+    /// a library. Needs a C compiler, no GPU
     Sys,
-    /// A build script that compiles CUDA sources, by default candle's eleven core modules: cold, warm and after
-    /// edits, compared with a plain loop of the same compiler; --help after it lists its options
+    /// A build script that compiles CUDA sources, by default candle's eleven core modules: cold, warm and
+    /// after edits, compared with a plain loop of the same compiler; --help after it lists its options
     #[command(disable_help_flag = true)]
     Build {
         /// Options of the benchmark
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
-    /// The safe API, compared with raw calls of the same HIP library: launches, copies, allocations, events, graphs;
-    /// --help after it lists its options
+    /// The safe API, compared with raw calls of the same HIP library: launches, copies, allocations, events,
+    /// graphs; --help after it lists its options
     #[command(disable_help_flag = true)]
     Hip {
         /// Options of the benchmark
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
-    /// The translation of CUDA sources, compared with hipify-perl if installed; --help after it lists its options
+    /// The translation of CUDA sources, compared with hipify-perl if installed; --help after it lists its
+    /// options
     #[command(disable_help_flag = true)]
     Hipify {
         /// Options of the benchmark
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
-    /// Raw calls of hip-on-hsa over the virtual GPU, compared with AMD's HIP library, which is fetched, over the same virtual GPU
+    /// Raw calls of hip-on-hsa over the virtual GPU, compared with AMD's HIP library, which is fetched, over
+    /// the same virtual GPU
     HipOnHsa {
         /// AMD's release
         #[arg(long, value_name = "RELEASE", default_value = "7.2")]
@@ -56,10 +58,11 @@ pub(crate) enum Benchmark {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
         options: Vec<OsString>,
     },
-    /// Matrix products on virtual GPUs, by this project's rocBLAS and by AMD's, which is fetched; needs a C compiler
+    /// Matrix products on virtual GPUs, by this project's rocBLAS and by AMD's, which is fetched; needs a C
+    /// compiler
     Blas(blas::Options),
-    /// Collectives between virtual GPUs by size, by this project's RCCL, by AMD's, which is fetched, and a plain
-    /// copy; needs a C compiler
+    /// Collectives between virtual GPUs by size, by this project's RCCL, by AMD's, which is fetched, and a
+    /// plain copy; needs a C compiler
     Rccl(rccl::Options),
     /// Instructions and bytes of this project's kernels on virtual GPUs, compared with the minimum of their
     /// operations, and an estimate for real GPUs; --help after it lists its options
@@ -75,8 +78,8 @@ pub(crate) enum Benchmark {
         #[arg(long, value_name = "URI", default_value = "vgpu:gfx1100")]
         device: String,
     },
-    /// The virtual GPU on seven kernels, per target and number of threads, compared with PoCL if installed; --help
-    /// after it lists its options
+    /// The virtual GPU on seven kernels, per target and number of threads, compared with PoCL if installed;
+    /// --help after it lists its options
     #[command(disable_help_flag = true)]
     Vgpu {
         /// Options of the benchmark
@@ -129,9 +132,9 @@ pub(crate) fn bench(what: &Benchmark) -> Result<()> {
     Ok(())
 }
 
-/// Builds the benchmark of kernels like the tests. Their profile also optimises the virtual GPU, which is all that
-/// matters, and tests and benchmark share one build. `--workspace` gives the same features as the tests; Cargo builds
-/// a program for the tests of its package.
+/// Builds the benchmark of kernels like the tests. Their profile also optimises the virtual GPU, which is all
+/// that matters, and tests and benchmark share one build. `--workspace` gives the same features as the tests;
+/// Cargo builds a program for the tests of its package.
 fn built_with_tests(options: &[OsString]) -> Command {
     let mut command = tools::cargo();
     command.args(["test", "--quiet", "--no-run", "--workspace", "--test", "runs", "--manifest-path"]);
@@ -193,7 +196,8 @@ fn told(mut command: Command, what: &Benchmark) -> Command {
     command
 }
 
-/// Makes a command run with AMD's HIP library of a release, which finds the virtual GPU in place of AMD's HSA library.
+/// Makes a command run with AMD's HIP library of a release, which finds the virtual GPU in place of AMD's HSA
+/// library.
 fn on_amd_hip(command: &mut Command, release: &str, device: &str) -> Result<()> {
     let &[release] = &sysroot::releases(&[release.to_owned()])?[..] else {
         bail!("`{release}` is more than one release: name one with --rocm");

@@ -82,8 +82,8 @@ impl Inputs {
 
 /// Searches in `LIBCLANG_PATH`, then in the prefix, then in the machine's LLVM installations, newest first.
 ///
-/// The prefix precedes the machine because it has the version that generated the checked-in files. Older ones, which
-/// other packages install, lose comments on macro-generated declarations.
+/// The prefix precedes the machine because it has the version that generated the checked-in files. Older
+/// ones, which other packages install, lose comments on macro-generated declarations.
 pub(crate) fn find_libclang() -> Option<Libclang> {
     if let Some(given) = std::env::var_os("LIBCLANG_PATH").map(PathBuf::from) {
         return holds_libclang(&given).then_some(Libclang::Machine(given));

@@ -1,4 +1,5 @@
-//! Checks the documentation: no link is dead, no other file names a missing page, and `docs/SUMMARY.md` lists every page.
+//! Checks the documentation: no link is dead, no other file names a missing page, and `docs/SUMMARY.md` lists
+//! every page.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -108,7 +109,8 @@ fn without_targets(title: &str) -> String {
     text
 }
 
-/// The references in a file that is not a page: pages (`docs/use/guide.md`), and files of the repository by web address.
+/// The references in a file that is not a page: pages (`docs/use/guide.md`), and files of the repository by
+/// web address.
 fn names(text: &str) -> Vec<Link> {
     let is_of_path = |character: char| character.is_ascii_alphanumeric() || "_-./#".contains(character);
     let mut names = Vec::new();
@@ -276,7 +278,8 @@ fn the_book_and_its_index_have_each_page_once() {
     assert_eq!(index, pages, "docs/README.md");
 }
 
-/// `hip::docs` includes some pages. There, `crates/hip/src/docs.rs` defines the targets of links to other pages, under the same names.
+/// `hip::docs` includes some pages. There, `crates/hip/src/docs.rs` defines the targets of links to other
+/// pages, under the same names.
 #[test]
 fn pages_in_the_documentation_of_hip_link_by_names_that_it_defines() {
     let files = files();
@@ -321,8 +324,9 @@ fn tags_of_additions_are_in_the_sources_and_in_contributing() {
     assert!(told.len() > 5, "{told:?}");
 }
 
-/// Paths of this workspace in code spans: `crates/hip/src/uri.rs`. Those with a pattern or a placeholder (`NAME`) do not
-/// count, nor do files directly in a top-level folder: `kernels/vectors.cu` may be a reader's.
+/// Paths of this workspace in code spans: `crates/hip/src/uri.rs`. Those with a pattern or a placeholder
+/// (`NAME`) do not count, nor do files directly in a top-level folder: `kernels/vectors.cu` may be a
+/// reader's.
 fn paths(page: &str) -> Vec<Link> {
     const FOLDERS: [&str; 7] = ["benches/", "ci/", "crates/", "examples/", "fuzz/", "kernels/", "xtask/"];
     let is_name = |part: &str| {

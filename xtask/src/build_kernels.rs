@@ -38,7 +38,8 @@ pub(crate) struct Options {
     pub(crate) flags: Vec<String>,
     /// Whether the code objects of each source are compressed, and their sizes shown.
     pub(crate) compress: bool,
-    /// Where to write the report as JSON. With [`STDOUT`], it goes to the standard output, and everything else to the standard error.
+    /// Where to write the report as JSON. With [`STDOUT`], it goes to the standard output, and everything
+    /// else to the standard error.
     pub(crate) json: Option<PathBuf>,
     /// The earlier report to compare with, or [`LAST`].
     pub(crate) against: Option<PathBuf>,
@@ -75,7 +76,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let output = Output { to_stderr: to_stdout };
 
     let folder = options.source.clone().unwrap_or_else(|| tools::workspace().join("kernels"));
-    // The same folders and options as in the build script of the `kernels` crate, which then finds everything in the cache.
+    // The same folders and options as in the build script of the `kernels` crate, which then finds everything
+    // in the cache.
     let mut builder = Builder::new(&folder);
     if !options.targets.is_empty() {
         builder = builder.targets(&options.targets);

@@ -32,8 +32,8 @@ pub(crate) enum Task {
     },
     /// Runs stages of a component's pipeline on this machine: the same steps, with the same variables
     Run(RunArguments),
-    /// Checks the pipelines: schemas, linters, and the sample from end to end. Tools from PyPI, npm and crates.io are
-    /// installed into the target folder
+    /// Checks the pipelines: schemas, linters, and the sample from end to end. Tools from PyPI, npm and
+    /// crates.io are installed into the target folder
     Check(check::Options),
     /// Generates the images of a pool's machines and of its jobs' containers from ci/images/images.toml
     ///
@@ -43,7 +43,8 @@ pub(crate) enum Task {
     Variables(OfComponent),
     /// For steps: converts a SARIF file's findings to annotations, a comment, and GitLab's report
     Findings(FindingsArguments),
-    /// For steps: compiles a folder of CUDA or HIP sources to a library, its code objects, and a test program for each source with a `main`
+    /// For steps: compiles a folder of CUDA or HIP sources to a library, its code objects, and a test program
+    /// for each source with a `main`
     Programs(programs::Options),
     /// For steps: runs test programs on the device of the job
     Test {
@@ -66,8 +67,8 @@ pub(crate) enum Task {
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
     },
-    /// For steps: writes the checksums of files, the bill of materials of a component that is a Cargo workspace, and
-    /// minisign signatures if FERROCM_SIGNING_KEY has a key
+    /// For steps: writes the checksums of files, the bill of materials of a component that is a Cargo
+    /// workspace, and minisign signatures if FERROCM_SIGNING_KEY has a key
     Seal {
         /// The component
         #[arg(long, value_name = "NAME")]

@@ -1,6 +1,7 @@
 //! Wraps comments at the width of the code, which rustfmt does not do on a stable toolchain.
 //!
-//! Only paragraphs with a line that is too wide are wrapped. Tables, headings, code blocks and links keep their lines.
+//! Only paragraphs with a line that is too wide are wrapped. Tables, headings, code blocks and links keep
+//! their lines.
 
 use std::collections::HashSet;
 use std::fs;

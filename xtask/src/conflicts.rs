@@ -5,12 +5,12 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// Lines that `git merge` writes around the two sides and their base. The line between the sides, seven `=`, is left
-/// out: it also underlines headings and never occurs alone.
+/// Lines that `git merge` writes around the two sides and their base. The line between the sides, seven `=`,
+/// is left out: it also underlines headings and never occurs alone.
 const MARKERS: &str = "^(<{7}|[|]{7}|>{7})( |$)";
 
-/// The places of conflict markers in the tracked files of the git checkout at `folder`, as `file:line:text`; `None` outside a
-/// checkout.
+/// The places of conflict markers in the tracked files of the git checkout at `folder`, as `file:line:text`;
+/// `None` outside a checkout.
 ///
 /// # Errors
 /// git cannot be started, or fails.

@@ -1,4 +1,5 @@
-//! `cargo xtask cudarc`: compares `crates/cudarc-on-hip` with cudarc, item by item, and lists which items exist here.
+//! `cargo xtask cudarc`: compares `crates/cudarc-on-hip` with cudarc, item by item, and lists which items
+//! exist here.
 //!
 //! Both are read from rustdoc's output, because macros generate many items.
 

@@ -54,8 +54,8 @@ pub(crate) fn demo(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// The target of the kernels, if the device is virtual. Only the program can see a real GPU's target, so then the
-/// kernels are compiled for all.
+/// The target of the kernels, if the device is virtual. Only the program can see a real GPU's target, so then
+/// the kernels are compiled for all.
 fn target(device: &str, has_amd_gpu: bool) -> Option<&str> {
     let rest = match device {
         "" | "auto" if !has_amd_gpu => "",
@@ -69,7 +69,8 @@ fn target(device: &str, has_amd_gpu: bool) -> Option<&str> {
     }
 }
 
-/// Builds it with the profile and features of the tests, so that both share the virtual GPU, whose executor is optimised.
+/// Builds it with the profile and features of the tests, so that both share the virtual GPU, whose executor
+/// is optimised.
 fn build(target: Option<&str>) -> Command {
     let mut command = tools::build("--example", DEMO);
     if let Some(target) = target {

@@ -1,4 +1,5 @@
-//! Checks the licences, crates and sources of dependencies against `[workspace.metadata.dependencies]` in `Cargo.toml`.
+//! Checks the licences, crates and sources of dependencies against `[workspace.metadata.dependencies]` in
+//! `Cargo.toml`.
 //!
 //! It examines only Cargo's metadata: the licence that a crate declares, not the files in it.
 
@@ -138,7 +139,8 @@ mod tests {
         tree.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
     }
 
-    /// With different features, nearly all dependencies of this program would be compiled a second time for whatever it builds.
+    /// With different features, nearly all dependencies of this program would be compiled a second time for
+    /// whatever it builds.
     #[test]
     fn this_program_has_the_features_of_the_workspace() {
         let own = resolved(&["--edges", "normal,build", "--package", "xtask"]);
@@ -150,7 +152,8 @@ mod tests {
         );
     }
 
-    /// The executor takes minutes to compile. Whichever package is built, what it is made from has the same features.
+    /// The executor takes minutes to compile. Whichever package is built, what it is made from has the same
+    /// features.
     #[test]
     fn the_executor_is_the_same_in_a_build_of_one_package() {
         let executor = resolved(&["--edges", "normal,build", "--package", "ferrocm-vgpu-exec"]);

@@ -1,4 +1,5 @@
-//! `cargo xtask dropin`: builds the drop-in libraries from `hip-on-hsa`, `vgpu` and other crates, which programs load instead of AMD's.
+//! `cargo xtask dropin`: builds the drop-in libraries from `hip-on-hsa`, `vgpu` and other crates, which
+//! programs load instead of AMD's.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -148,8 +149,9 @@ pub(crate) fn before_amds(release: bool, own: Own) -> Result<First> {
     Ok(first)
 }
 
-/// A library of C++ functions that AMD's `rocblas-test` needs from AMD's library. They are not part of rocBLAS's
-/// interface, so the drop-in lacks them. The library goes into the drop-in's folder. Returns its path.
+/// A library of C++ functions that AMD's `rocblas-test` needs from AMD's library. They are not part of
+/// rocBLAS's interface, so the drop-in lacks them. The library goes into the drop-in's folder. Returns its
+/// path.
 fn internals(folder: &Path) -> Result<PathBuf> {
     let toolchain = kernel_build::toolchain::find()?;
     let object = folder.join("rocblas-internals.o");
@@ -182,8 +184,8 @@ const INTERNALS: &str = "crates/librocblas/internals/internals.cpp";
 /// The package of the installable program, and the program's name.
 const PROGRAM: &str = "ferrocm";
 
-/// Builds the contents of packages into a folder, without debug information and symbols: `lib` with the libraries,
-/// and `bin` with the program.
+/// Builds the contents of packages into a folder, without debug information and symbols: `lib` with the
+/// libraries, and `bin` with the program.
 pub(crate) fn packaged(release: bool, folder: &Path) -> Result<()> {
     let built = Built::with_program(release)?;
     let program = built.program.as_deref().context("cargo made no program ferrocm")?;
@@ -208,7 +210,8 @@ struct Built {
 }
 
 impl Built {
-    /// Always builds all of them: together they share one virtual GPU; separately, each would compile it with different features.
+    /// Always builds all of them: together they share one virtual GPU; separately, each would compile it with
+    /// different features.
     fn new(release: bool) -> Result<Built> {
         Self::from(release, build(release))
     }
@@ -336,8 +339,8 @@ fn archives(messages: &str) -> HashMap<String, PathBuf> {
     files.collect()
 }
 
-/// With the tests' profile, this builds some tests of the whole workspace: for single packages, the virtual GPU would
-/// be compiled with other features than in the tests.
+/// With the tests' profile, this builds some tests of the whole workspace: for single packages, the virtual
+/// GPU would be compiled with other features than in the tests.
 fn build(release: bool) -> Command {
     let mut command = tools::cargo();
     if release {

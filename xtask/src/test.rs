@@ -1,5 +1,5 @@
-//! `cargo xtask test`: all checks in one command. Separate suites, one file each, hold tests that take long, fetch
-//! much, or need rare hardware or software.
+//! `cargo xtask test`: all checks in one command. Separate suites, one file each, hold tests that take long,
+//! fetch much, or need rare hardware or software.
 
 mod amd_tests;
 pub(crate) mod candle;
@@ -55,9 +55,11 @@ pub(crate) struct Arguments {
 enum Suite {
     /// The tests on AMD's own libraries, of ROCm releases that are fetched into the target folder
     Rocm(rocm::Options),
-    /// The test that decodes all kernels in Debian's rocBLAS, of ROCm releases that are fetched into the target folder
+    /// The test that decodes all kernels in Debian's rocBLAS, of ROCm releases that are fetched into the
+    /// target folder
     RocblasKernels(rocblas_kernels::Options),
-    /// AMD's own test programs over virtual GPUs; fetches them into the target folder and writes docs/generated/suites.md
+    /// AMD's own test programs over virtual GPUs; fetches them into the target folder and writes
+    /// docs/generated/suites.md
     AmdTests(amd_tests::Options),
     /// pyopencl's own tests on AMD's OpenCL over virtual GPUs
     ///
@@ -67,25 +69,28 @@ enum Suite {
     ///
     /// A plain run uses one virtual GPU of each wave size.
     Devices(Only),
-    /// The device tests of the kernels on virtual gfx950, gfx1151 and gfx1200, which differ little from the targets of other runs
+    /// The device tests of the kernels on virtual gfx950, gfx1151 and gfx1200, which differ little from the
+    /// targets of other runs
     ///
     /// Compiles the kernels for them. Also compares listings of much compiled code with LLVM's.
     Related(Only),
     /// The device tests on one virtual GPU, with its executor compiled with overflow checks
     OverflowChecks(Only),
-    /// This project's kernels one by one, on virtual GPUs of five targets; writes docs/generated/kernels-checked.md
+    /// This project's kernels one by one, on virtual GPUs of five targets; writes
+    /// docs/generated/kernels-checked.md
     ///
-    /// Kernels with candle's names run candle's tests, compared with its CPU backend; all run their own tests, with
-    /// all checks. Cargo fetches candle's crates, and the executor is compiled once more.
+    /// Kernels with candle's names run candle's tests, compared with its CPU backend; all run their own
+    /// tests, with all checks. Cargo fetches candle's crates, and the executor is compiled once more.
     Kernels(Only),
     /// candle's unmodified kernels on virtual GPUs, compared with candle's CPU backend
     ///
     /// Cargo fetches its crates, and the executor is compiled once more.
     Candle(Only),
-    /// Unmodified candle and cubecl, with their CUDA backends, on virtual GPUs: their own tests, and models compared
-    /// with candle's CPU backend
+    /// Unmodified candle and cubecl, with their CUDA backends, on virtual GPUs: their own tests, and models
+    /// compared with candle's CPU backend
     ///
-    /// Cargo fetches the crates and pip the models; compiling kernels and the executor takes a quarter of an hour the first time.
+    /// Cargo fetches the crates and pip the models; compiling kernels and the executor takes a quarter of an
+    /// hour the first time.
     Engines(Only),
     /// The tests of ranks started by `mpirun`; fetches Debian's Open MPI into the target folder
     Mpi(Only),
@@ -95,7 +100,8 @@ enum Suite {
     Vulkan(Only),
     /// The tests that need debuggers, GnuPG and nvcc; fails if one of these is not installed
     Judges(Only),
-    /// The tests without foreign code, under Miri, which looks for undefined behaviour; rustup's nightly toolchain has it
+    /// The tests without foreign code, under Miri, which looks for undefined behaviour; rustup's nightly
+    /// toolchain has it
     Miri(Only),
     /// examples/own-crate outside this workspace: debug and release, with and without default features
     ///

@@ -8,10 +8,11 @@ use crate::tools::{self, TARGETS};
 pub(crate) const VIRTUAL_DEVICES: [&str; 5] =
     ["vgpu:gfx1100", "vgpu:gfx90a", "vgpu:gfx942", "vgpu:gfx1030", "vgpu:gfx1201"];
 // NEW-TARGET: here, or above if it is the first of its generation.
-/// Devices for only the device tests of the kernels, in the suite `related`: they differ from one of the others in a few instructions.
+/// Devices for only the device tests of the kernels, in the suite `related`: they differ from one of the
+/// others in a few instructions.
 pub(crate) const RELATED_DEVICES: [&str; 3] = ["vgpu:gfx950", "vgpu:gfx1151", "vgpu:gfx1200"];
-/// One device for each wave size, used in every run. The others have a separate suite, `devices`, because compiling
-/// kernels for them would take most of a run's time.
+/// One device for each wave size, used in every run. The others have a separate suite, `devices`, because
+/// compiling kernels for them would take most of a run's time.
 pub(crate) const WAVE_SIZE_DEVICES: [&str; 2] = ["vgpu:gfx1100", "vgpu:gfx90a"];
 
 /// The targets of virtual devices.
@@ -24,9 +25,9 @@ pub(crate) fn target_of(device: &str) -> &str {
     device.strip_prefix("vgpu:").unwrap_or(device)
 }
 
-/// Makes kernels be compiled for the devices of every run, or for all test devices if the command is for another one,
-/// unless the command or the environment chooses targets. Each target takes minutes, and a change of targets between
-/// steps recompiles the kernels.
+/// Makes kernels be compiled for the devices of every run, or for all test devices if the command is for
+/// another one, unless the command or the environment chooses targets. Each target takes minutes, and a
+/// change of targets between steps recompiles the kernels.
 pub(crate) fn for_test_devices(command: &mut Command) {
     let others = || VIRTUAL_DEVICES.iter().filter(|device| !WAVE_SIZE_DEVICES.contains(device));
     let is_for_another = command.get_envs().any(|(name, value)| {

@@ -59,8 +59,8 @@ impl Tool {
         format!("cargo install {}@{} --locked (`cargo xtask test` does it)", self.name, self.version)
     }
 
-    /// Finds it, or builds its published source into the cache: unoptimised, which takes a quarter of the time,
-    /// because the tool mostly waits for others.
+    /// Finds it, or builds its published source into the cache: unoptimised, which takes a quarter of the
+    /// time, because the tool mostly waits for others.
     pub(crate) fn find_or_install(&self, cache: &Path) -> Result<PathBuf, run::Error> {
         if let Some(found) = self.find(Some(cache)) {
             return Ok(found);
@@ -114,8 +114,8 @@ pub(crate) fn target_folder() -> PathBuf {
     workspace().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
 }
 
-/// Builds a program of the workspace like the tests, with their profile and the features of all members, so that
-/// nothing is compiled twice. `kind` is Cargo's option, `--bin` or `--example`.
+/// Builds a program of the workspace like the tests, with their profile and the features of all members, so
+/// that nothing is compiled twice. `kind` is Cargo's option, `--bin` or `--example`.
 pub(crate) fn build(kind: &str, name: &str) -> Command {
     let mut command = cargo();
     command.args(["build", "--quiet", "--workspace", kind, name]).current_dir(workspace());

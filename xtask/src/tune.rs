@@ -16,8 +16,8 @@ const PROGRAM: &str = "tune";
 /// What to measure, and where.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub(crate) struct Options {
-    /// A device, such as vgpu:gfx942?cus=304 or amdgpu:0; may be repeated, one of each class of targets [default: a virtual GPU of each
-    /// class]
+    /// A device, such as vgpu:gfx942?cus=304 or amdgpu:0; may be repeated, one of each class of targets
+    /// [default: a virtual GPU of each class]
     #[arg(long = "device", value_name = "URI")]
     devices: Vec<String>,
     /// The type whose rows to write, such as f64 [default: all]

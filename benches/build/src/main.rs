@@ -1,5 +1,5 @@
-//! Measures how long a build script takes to compile CUDA sources: with an empty cache, with a full one, and after edits, compared with
-//! a plain loop of the same compiler over the same sources and targets.
+//! Measures how long a build script takes to compile CUDA sources: with an empty cache, with a full one, and
+//! after edits, compared with a plain loop of the same compiler over the same sources and targets.
 //!
 //! `cargo xtask bench build` runs it; docs/contribute/benchmarks.md has figures.
 

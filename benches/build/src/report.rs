@@ -19,7 +19,8 @@ pub(crate) struct Report {
     pub(crate) header: Option<String>,
     /// Compilers at once.
     pub(crate) jobs: usize,
-    /// The machine's load after the last measurement, over one, five and fifteen minutes, as the system reports it.
+    /// The machine's load after the last measurement, over one, five and fifteen minutes, as the system
+    /// reports it.
     pub(crate) load: Option<String>,
     pub(crate) cases: Vec<Row>,
 }
@@ -31,7 +32,8 @@ pub(crate) struct Row {
     /// Compiled objects.
     pub(crate) compiled: usize,
     pub(crate) seconds: Vec<f64>,
-    /// Processor time of all processes together, if the system reports it. Other work on the machine hardly changes it.
+    /// Processor time of all processes together, if the system reports it. Other work on the machine hardly
+    /// changes it.
     pub(crate) processor_seconds: Vec<f64>,
 }
 
@@ -101,7 +103,8 @@ pub(crate) fn processor_seconds() -> Option<f64> {
 
 /// The sum of `cutime` and `cstime` in a text of `/proc/PID/stat`, in hundredths of a second.
 fn children(stat: &str) -> Option<f64> {
-    // The name of the program comes before, in brackets, and may have spaces. The state follows, the third of all fields.
+    // The name of the program comes before, in brackets, and may have spaces. The state follows, the third of
+    // all fields.
     let (_, rest) = stat.rsplit_once(") ")?;
     let fields: Vec<&str> = rest.split(' ').collect();
     let field = |number: usize| fields.get(number - 3)?.parse::<f64>().ok();

@@ -33,7 +33,8 @@ impl Tree {
             .with_context(|| format!("write {}", path.display()))
     }
 
-    /// The header in the folder that most of these sources include; of several, the first. `None` if they include none.
+    /// The header in the folder that most of these sources include; of several, the first. `None` if they
+    /// include none.
     pub(crate) fn header(&self, sources: &[String]) -> Result<Option<String>> {
         let mut found: Vec<(String, usize)> = Vec::new();
         for source in sources {

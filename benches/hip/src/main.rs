@@ -1,7 +1,8 @@
-//! Measures the overhead of the safe API over raw calls of the same library, or of one library over another: launches,
-//! copies, allocations, events, graphs.
+//! Measures the overhead of the safe API over raw calls of the same library, or of one library over another:
+//! launches, copies, allocations, events, graphs.
 //!
-//! `cargo xtask bench hip` and `cargo xtask bench hip-on-hsa` run it; docs/contribute/benchmarks.md says what the figures mean.
+//! `cargo xtask bench hip` and `cargo xtask bench hip-on-hsa` run it; docs/contribute/benchmarks.md says what
+//! the figures mean.
 
 mod cases;
 mod measure;

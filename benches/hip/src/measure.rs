@@ -13,8 +13,8 @@ pub(crate) struct Plan {
 /// One side of a comparison: does an operation the given number of times.
 pub(crate) type Side<'a> = &'a mut dyn FnMut(usize) -> anyhow::Result<()>;
 
-/// Times both sides in turn, `batch` operations at once, and prints the medians of one operation and of the ratio. `settle` runs
-/// after each batch, outside of the timed section.
+/// Times both sides in turn, `batch` operations at once, and prints the medians of one operation and of the
+/// ratio. `settle` runs after each batch, outside of the timed section.
 pub(crate) fn compare(
     plan: &Plan,
     name: &str,

@@ -264,7 +264,8 @@ fn quantize<T: Single>(stream: &Stream, vectors: usize) -> kernels::Result<Case>
     })
 }
 
-/// A quantised matrix times vectors. Its blocks are zeros, because the time of a product does not depend on them.
+/// A quantised matrix times vectors. Its blocks are zeros, because the time of a product does not depend on
+/// them.
 fn quantised(stream: &Stream, quant: QuantType, vectors: usize) -> kernels::Result<Case> {
     let weights = HIDDEN * HIDDEN / quant.block_values() * quant.block_bytes();
     let blocks = DeviceBuffer::<u8>::zeroed(stream, weights)?;

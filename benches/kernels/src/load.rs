@@ -28,7 +28,8 @@ impl Load {
             .ok()?;
         // user, nice, system, idle, iowait, irq, softirq, steal; guests are counted among the first two
         let idle = ticks.get(3)? + ticks.get(4)?;
-        // after the program's name, which may contain spaces: the state is the third field, the times are the 14th and 15th
+        // after the program's name, which may contain spaces: the state is the third field, the times are the
+        // 14th and 15th
         let mut fields = process.rsplit_once(')')?.1.split_whitespace().skip(11);
         let mut ticks_of_process = || fields.next()?.parse::<u64>().ok();
         let own = ticks_of_process()? + ticks_of_process()?;

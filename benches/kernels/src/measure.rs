@@ -26,8 +26,8 @@ pub(crate) struct Measured {
     pub(crate) lane_instructions: u64,
     /// Floating-point operations of the operation; a multiply-add counts as two.
     pub(crate) flops: u64,
-    /// Bytes of global memory read and written by all lanes, including scalar loads. Accesses that caches would serve count
-    /// each time.
+    /// Bytes of global memory read and written by all lanes, including scalar loads. Accesses that caches
+    /// would serve count each time.
     pub(crate) bytes: u64,
     /// Bytes that any implementation must read and write: each input and each output once.
     pub(crate) needed_bytes: u64,
@@ -37,7 +37,8 @@ pub(crate) struct Measured {
     pub(crate) occupancy: (u32, u32),
     /// Median time on this machine's virtual GPU, seconds.
     pub(crate) seconds: f64,
-    /// An estimate for the real GPU of [`GPUS`](crate::peaks::GPUS): peak arithmetic or memory, whichever is slower.
+    /// An estimate for the real GPU of [`GPUS`](crate::peaks::GPUS): peak arithmetic or memory, whichever is
+    /// slower.
     pub(crate) roofline_seconds: Option<f64>,
 }
 

@@ -9,7 +9,8 @@ use crate::report;
 /// From this fraction, the page says that the machine was busy.
 const BUSY: f64 = 0.05;
 
-/// The page with all cases on all targets. `others` is the fraction of the machine's processor time that other processes used.
+/// The page with all cases on all targets. `others` is the fraction of the machine's processor time that
+/// other processes used.
 pub(crate) fn write(targets: &[&str], measured: &[Measured], repeat: u16, others: Option<f64>) -> String {
     let mut page = String::from(
         "# What the kernels execute and move\n\n\

@@ -1,5 +1,5 @@
-//! The program runs. `cargo xtask bench kernels` also uses this build: for this test, Cargo builds the program from the same crates as
-//! all other tests.
+//! The program runs. `cargo xtask bench kernels` also uses this build: for this test, Cargo builds the
+//! program from the same crates as all other tests.
 
 use std::process::{Command, Output};
 

@@ -33,7 +33,8 @@ unsafe extern "C" {
 /// A way to call a function: times this many calls.
 type Way<'a> = (&'static str, u32, Box<dyn FnMut(u32) -> Duration + 'a>);
 
-/// Times `calls` runs of a call, a multiple of eight: eight in a row, so that the alignment of the loop matters little.
+/// Times `calls` runs of a call, a multiple of eight: eight in a row, so that the alignment of the loop
+/// matters little.
 #[inline(always)]
 fn time(calls: u32, mut call: impl FnMut() -> hipError_t) -> Duration {
     let start = Instant::now();
@@ -50,16 +51,16 @@ fn time(calls: u32, mut call: impl FnMut() -> hipError_t) -> Duration {
     start.elapsed()
 }
 
-/// Reads a pointer from the table each time. Otherwise the compiler would move the read out of the loop, which it
-/// cannot do in a program with occasional calls.
+/// Reads a pointer from the table each time. Otherwise the compiler would move the read out of the loop,
+/// which it cannot do in a program with occasional calls.
 #[inline(always)]
 fn read<F: Copy>(field: &F) -> F {
     // SAFETY: a reference is valid for reads, including volatile ones.
     unsafe { std::ptr::read_volatile(field) }
 }
 
-/// The three ways to call one function with some arguments. The name stands for the linked function, the field and the
-/// symbol; the arguments are hidden from the optimiser.
+/// The three ways to call one function with some arguments. The name stands for the linked function, the
+/// field and the symbol; the arguments are hidden from the optimiser.
 macro_rules! ways {
     ($table:expr, $library:expr, $name:ident: $type:ty $(, $argument:expr)*) => {{
         let (table, library): (&'static Table, &libloading::Library) = ($table, $library);

@@ -16,7 +16,8 @@ pub(crate) struct Arguments {
     /// Target to run on, such as gfx1100; may be repeated [default: all targets of the virtual GPU]
     #[arg(long, value_name = "TARGET", value_delimiter = ',')]
     target: Vec<String>,
-    /// Number of threads that run workgroups; may be repeated [default: 1, 2, 4, … up to the cores of this process]
+    /// Number of threads that run workgroups; may be repeated [default: 1, 2, 4, … up to the cores of this
+    /// process]
     #[arg(long, value_name = "COUNT", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Vec<u16>,
     /// Kernel to run; may be repeated [default: all]

@@ -1,5 +1,5 @@
-//! Measures the speed of the virtual GPU: seven kernels, per target and number of threads, compared with PoCL if that
-//! is installed.
+//! Measures the speed of the virtual GPU: seven kernels, per target and number of threads, compared with PoCL
+//! if that is installed.
 //!
 //! `cargo xtask bench vgpu` runs it; docs/contribute/benchmarks.md has figures.
 

@@ -1,4 +1,5 @@
-//! The measurement: every kernel on all devices, in turn, so that a change of the clock or of the load affects all of them.
+//! The measurement: every kernel on all devices, in turn, so that a change of the clock or of the load
+//! affects all of them.
 
 use std::time::Duration;
 

@@ -114,7 +114,8 @@ impl<'a> OnPocl<'a> {
         let kernel = Kernel::create(&program, name).with_context(|| format!("{source}.cl: {name}"))?;
         let buffer = |flags, values: &[f32]| {
             let start = values.as_ptr().cast::<c_void>().cast_mut();
-            // SAFETY: the buffer has as many elements as the slice it is copied from, which the call only reads.
+            // SAFETY: the buffer has as many elements as the slice it is copied from, which the call only
+            // reads.
             unsafe { Buffer::<f32>::create(&context, flags | CL_MEM_COPY_HOST_PTR, values.len(), start) }
         };
         let inputs = workload.inputs.iter().map(|input| buffer(CL_MEM_READ_ONLY, input));
@@ -122,7 +123,8 @@ impl<'a> OnPocl<'a> {
         let output = buffer(CL_MEM_READ_WRITE, &workload.output).context("PoCL's output")?;
         for (index, argument) in (0..).zip(&workload.arguments) {
             let memory = |buffer: &Buffer<f32>| -> cl_mem { opencl3::memory::ClMem::get(buffer) };
-            // SAFETY: values and buffers have the types that the kernel declares; the buffers live as long as the kernel.
+            // SAFETY: values and buffers have the types that the kernel declares; the buffers live as long as
+            // the kernel.
             unsafe {
                 match *argument {
                     Argument::U32(value) => kernel.set_arg(index, &value),

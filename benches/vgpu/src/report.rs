@@ -121,7 +121,8 @@ fn serialize_name<S: serde::Serializer>(kernel: &Kernel, serializer: S) -> Resul
     serializer.serialize_str(&name(*kernel))
 }
 
-/// The middle one of an odd number of values, the mean of the two middle ones of an even number; zero without values.
+/// The middle one of an odd number of values, the mean of the two middle ones of an even number; zero without
+/// values.
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

@@ -82,8 +82,8 @@ impl Contender for OnVirtualGpu<'_> {
         }
         let ([grid_x, grid_y], [block_x, block_y]) = (self.workload.grid, self.workload.block);
         let launch = launch.grid((grid_x, grid_y)).block((block_x, block_y));
-        // SAFETY: the kernels of this program read their inputs and read and write their output, which have as many elements
-        // as the workload's grid and sizes make them use.
+        // SAFETY: the kernels of this program read their inputs and read and write their output, which have
+        // as many elements as the workload's grid and sizes make them use.
         unsafe { launch.enqueue()? };
         self.stream.synchronize()?;
         Ok(start.elapsed())

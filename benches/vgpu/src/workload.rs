@@ -273,7 +273,8 @@ fn softmax() -> Workload {
         expected: expected.collect(),
         output: vec![0.0; x.len()],
         inputs: vec![x],
-        // An exponential may be off by 3 units in the last place, a sum by one unit for each of its levels and rounds.
+        // An exponential may be off by 3 units in the last place, a sum by one unit for each of its levels
+        // and rounds.
         tolerance: 20.0 * f32::EPSILON,
         work: (ROWS * COLUMNS) as f64 / MEGA,
         unit: "Melem/s",

@@ -1,13 +1,13 @@
-//! bindgen_cuda's API over that of its successor [`cudaforge`]: build scripts that compile CUDA kernels with nvcc compile them for AMD
-//! GPUs, unchanged.
+//! bindgen_cuda's API over that of its successor [`cudaforge`]: build scripts that compile CUDA kernels with
+//! nvcc compile them for AMD GPUs, unchanged.
 //!
 //! ```toml
 //! [patch.crates-io]
 //! bindgen_cuda = { git = "https://github.com/ferrocm/ferrocm" }
 //! ```
 //!
-//! See [`cudaforge`] for the output and the differences. Where bindgen_cuda panics, this crate ends the build script and prints the
-//! same text as a Cargo error.
+//! See [`cudaforge`] for the output and the differences. Where bindgen_cuda panics, this crate ends the build
+//! script and prints the same text as a Cargo error.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
@@ -70,7 +70,8 @@ impl Builder {
         self
     }
 
-    /// Looks for headers only in the folders below this one. The end of the pattern says which files are headers: `src/**/*.cuh`.
+    /// Looks for headers only in the folders below this one. The end of the pattern says which files are
+    /// headers: `src/**/*.cuh`.
     #[must_use]
     pub fn include_paths_glob(mut self, glob: &str) -> Self {
         let folder: PathBuf = Path::new(glob)
@@ -104,7 +105,8 @@ impl Builder {
         self
     }
 
-    /// Writes host code and kernels into a static library. The script tells Cargo to link it, as with bindgen_cuda.
+    /// Writes host code and kernels into a static library. The script tells Cargo to link it, as with
+    /// bindgen_cuda.
     pub fn build_lib<P: Into<PathBuf>>(self, out_file: P) {
         self.ready().build_lib(out_file).unwrap_or_else(|error| exit(&error));
     }

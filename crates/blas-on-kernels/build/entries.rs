@@ -1,5 +1,5 @@
-//! Generates the functions of the table from a line for each operation: plain, batched and strided-batched, each with 32-bit and 64-bit
-//! sizes.
+//! Generates the functions of the table from a line for each operation: plain, batched and strided-batched,
+//! each with 32-bit and 64-bit sizes.
 
 use std::fmt::Write as _;
 
@@ -89,8 +89,8 @@ impl Parameters {
         Ok(())
     }
 
-    /// A vector, matrix or other operand; there is one for each product of the batch. `step` is the name of the distance between
-    /// elements or columns.
+    /// A vector, matrix or other operand; there is one for each product of the batch. `step` is the name of
+    /// the distance between elements or columns.
     fn operand(&mut self, name: &str, step: Option<&str>, kind: &Kind<'_>) {
         let &Kind { form, int, element, written, typed, other } = kind;
         let mutable = if written { "mut" } else { "const" };

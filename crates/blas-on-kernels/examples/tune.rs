@@ -1,4 +1,5 @@
-//! Measures which kernel computes matrix products fastest, by their sizes, and writes the rows of `tuning.txt`.
+//! Measures which kernel computes matrix products fastest, by their sizes, and writes the rows of
+//! `tuning.txt`.
 //!
 //! `cargo xtask tune` runs it; docs/internals/blas-on-kernels.md describes how it decides.
 
@@ -24,8 +25,9 @@ const LEAST_DEPTH: usize = 128;
 /// The devices without `--device`: one of each class, with the compute units of a large one.
 const DEVICES: &[&str] = &["vgpu:gfx90a?cus=104", "vgpu:gfx1100?cus=96", "vgpu:gfx1030?cus=80"];
 
-/// The model of a GPU that converts counters to cycles. A SIMD unit issues an instruction of a wave every 4 cycles. A wave loads 8 KiB of
-/// operands at once and waits a thousand cycles for them. A launch takes 4096 cycles.
+/// The model of a GPU that converts counters to cycles. A SIMD unit issues an instruction of a wave every 4
+/// cycles. A wave loads 8 KiB of operands at once and waits a thousand cycles for them. A launch takes 4096
+/// cycles.
 const SIMDS: u64 = 4;
 const CYCLES_OF_INSTRUCTION: u64 = 4;
 const BYTES_UNDER_WAY: u64 = 8192;

@@ -19,7 +19,8 @@ pub(crate) const INVALID_VALUE: rocblas_status = rocblas_status::rocblas_status_
 pub(crate) const INVALID_POINTER: rocblas_status = rocblas_status::rocblas_status_invalid_pointer;
 pub(crate) const NOT_IMPLEMENTED: rocblas_status = rocblas_status::rocblas_status_not_implemented;
 
-/// A call in progress. The handle's state is locked, so that calls from several threads run one after another.
+/// A call in progress. The handle's state is locked, so that calls from several threads run one after
+/// another.
 pub(crate) struct Call<'a> {
     pub(crate) gpu: &'a Gpu,
     pub(crate) state: MutexGuard<'a, State>,
@@ -150,8 +151,8 @@ impl Call<'_> {
         self.state.pointer_mode == rocblas_pointer_mode::rocblas_pointer_mode_host
     }
 
-    /// An error unless all operands exist that the factors `alpha` and `beta` require. Only if one is missing, this waits for factors in
-    /// device memory, and returns them.
+    /// An error unless all operands exist that the factors `alpha` and `beta` require. Only if one is
+    /// missing, this waits for factors in device memory, and returns them.
     pub(crate) fn operands(
         &mut self,
         factors: [Factor; 2],
@@ -250,8 +251,8 @@ impl Call<'_> {
         let function = self.gpu.function(module, kernel)?.raw();
         let none = std::ptr::null_mut();
         let (stream, parameters) = (self.state.stream, parameters.as_mut_ptr());
-        // SAFETY: the pointers lead to the kernel's arguments, with the right number and types. The function's caller is responsible for
-        // what the kernel reads and writes.
+        // SAFETY: the pointers lead to the kernel's arguments, with the right number and types. The
+        // function's caller is responsible for what the kernel reads and writes.
         check(unsafe {
             (self.gpu.hip.hipModuleLaunchKernel)(function, x, y, z, block, 1, 1, 0, stream, parameters, none)
         })

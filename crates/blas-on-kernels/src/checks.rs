@@ -54,8 +54,8 @@ pub(crate) fn addressable(order: i64) -> bool {
     (0..=i64::from(i32::MAX)).contains(&order)
 }
 
-/// Whether the operands of alpha * A * B + beta * C exist as far as they are used: A and B, which are read, and C,
-/// which is written.
+/// Whether the operands of alpha * A * B + beta * C exist as far as they are used: A and B, which are read,
+/// and C, which is written.
 pub(crate) fn are_there([alpha, beta]: [Factor; 2], reads: bool, writes: bool) -> bool {
     match (alpha.is(0.0), beta.is(1.0)) {
         (true, true) => true,

@@ -21,11 +21,12 @@ pub struct FusedMatrix {
     pub stride: i64,
 }
 
-/// `D = activation(alpha * op(A) * op(B) + beta * C + bias)`: `rocblas_gemm_strided_batched_ex` and the following steps of a linear
-/// layer, in one kernel.
+/// `D = activation(alpha * op(A) * op(B) + beta * C + bias)`: `rocblas_gemm_strided_batched_ex` and the
+/// following steps of a linear layer, in one kernel.
 ///
-/// A and B share one type of f32, f16 and bf16, and so do C and D. The computation is in f32. The bias is a vector with as many elements
-/// as D has rows; it is added to each column (with matrices by rows, as in most engines, to each row).
+/// A and B share one type of f32, f16 and bf16, and so do C and D. The computation is in f32. The bias is a
+/// vector with as many elements as D has rows; it is added to each column (with matrices by rows, as in most
+/// engines, to each row).
 #[derive(Clone, Copy, Debug)]
 pub struct FusedGemm {
     /// The operation op on A.
@@ -63,8 +64,8 @@ pub struct FusedGemm {
 impl FusedGemm {
     /// Enqueues the product on the handle's stream.
     ///
-    /// Returns the status of `rocblas_gemm_strided_batched_ex`, or `rocblas_status_not_implemented` for types other than those above or
-    /// for operands whose columns are at least 2²² elements apart.
+    /// Returns the status of `rocblas_gemm_strided_batched_ex`, or `rocblas_status_not_implemented` for types
+    /// other than those above or for operands whose columns are at least 2²² elements apart.
     ///
     /// # Safety
     /// The pointers must be valid for the given sizes until the stream has finished the work.

@@ -152,7 +152,8 @@ impl Call<'_> {
     /// Enqueues a product and the operations on its elements.
     ///
     /// # Errors
-    /// `rocblas_status_not_implemented` if there are such operations and only kernels without an epilogue compute the product.
+    /// `rocblas_status_not_implemented` if there are such operations and only kernels without an epilogue
+    /// compute the product.
     fn fused_product(&mut self, compute: Type, product: &Product, epilogue: &Epilogue) -> Result {
         if let Some(matmul) = matmul::Matmul::of(product, epilogue, self.gpu.instructions) {
             return matmul.enqueue(self);
@@ -189,7 +190,8 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// The number of workgroups that share the depth of a product with few tiles, and the memory needed for that.
+    /// The number of workgroups that share the depth of a product with few tiles, and the memory needed for
+    /// that.
     fn parts(&self, compute: Type, product: &Product, tiles: i64) -> Option<(i64, usize)> {
         let workgroups = tiles.saturating_mul(product.batches.into());
         let wanted = 2 * i64::from(self.gpu.compute_units) / workgroups.max(1);

@@ -27,7 +27,8 @@ pub(crate) fn check(error: hipError_t) -> Result {
     }
 }
 
-/// The instructions that `kernels/blas/matmul.cu` uses for products on a device: the conditions of `kernels/matrix.cuh`.
+/// The instructions that `kernels/blas/matmul.cu` uses for products on a device: the conditions of
+/// `kernels/matrix.cuh`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Class {
     /// MFMA: matrix instructions for every type.
@@ -42,8 +43,8 @@ pub(crate) enum Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instructions {
     pub(crate) class: Class,
-    /// Whether there are instructions for rocBLAS 6's formats of 8-bit floats. Those of gfx950 and gfx12 use other formats, which lack
-    /// some of the numbers.
+    /// Whether there are instructions for rocBLAS 6's formats of 8-bit floats. Those of gfx950 and gfx12 use
+    /// other formats, which lack some of the numbers.
     pub(crate) f8: bool,
 }
 

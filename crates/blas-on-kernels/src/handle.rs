@@ -59,8 +59,8 @@ impl Workspace {
         self.bytes
     }
 
-    /// At least this many bytes, which work on the handle's stream may use until the next call. Memory returned earlier stays
-    /// valid.
+    /// At least this many bytes, which work on the handle's stream may use until the next call. Memory
+    /// returned earlier stays valid.
     pub(crate) fn get(&mut self, hip: &hip_sys::Table, bytes: usize) -> Result<*mut c_void> {
         if bytes > self.bytes {
             if self.foreign {

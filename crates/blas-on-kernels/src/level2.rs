@@ -91,7 +91,8 @@ impl Multiplied {
     }
 }
 
-/// y = alpha * A * x + beta * y, where A is `m` by `n` and has this many diagonals below and above the main one.
+/// y = alpha * A * x + beta * y, where A is `m` by `n` and has this many diagonals below and above the main
+/// one.
 fn multiply(
     call: &mut Call<'_>,
     args: &Args,
@@ -195,7 +196,8 @@ pub(crate) fn hpmv(call: &mut Call<'_>, args: &Args) -> Result {
     half(call, args, Storage::Packed, Structure::Hermitian)
 }
 
-/// A triangular matrix, as it is used: its storage, how far its elements extend from its diagonal, and whether it is lower.
+/// A triangular matrix, as it is used: its storage, how far its elements extend from its diagonal, and
+/// whether it is lower.
 struct Triangle {
     a: Stored,
     reach: i64,

@@ -1,8 +1,9 @@
 //! The rocBLAS function table over this project's own kernels and any HIP table.
 //!
-//! [`table`] takes a HIP implementation, AMD's own or the one over the virtual GPU, and provides BLAS on top of it, without an installed
-//! rocBLAS. [`functions`] lists the implemented functions. Every other function of the table returns `rocblas_status_not_implemented`, and
-//! `Table::has` tells the two apart. `docs/internals/blas-on-kernels.md` lists the missing functions, with reasons.
+//! [`table`] takes a HIP implementation, AMD's own or the one over the virtual GPU, and provides BLAS on top
+//! of it, without an installed rocBLAS. [`functions`] lists the implemented functions. Every other function
+//! of the table returns `rocblas_status_not_implemented`, and `Table::has` tells the two apart.
+//! `docs/internals/blas-on-kernels.md` lists the missing functions, with reasons.
 //!
 //! ```no_run
 //! let hip = hip_sys::Table::load()?;
@@ -15,10 +16,12 @@
 //! ```
 //!
 //! # Differences from AMD's rocBLAS
-//! * Handles are checked: a destroyed or invented one is `rocblas_status_invalid_handle`. Several threads may use a handle; their calls
-//!   then run one after another.
-//! * Results do not depend on the order of threads: no sums use atomic operations, whatever the atomics mode is.
-//! * If a handle belongs to a device other than the current one, its calls temporarily make that device current.
+//! * Handles are checked: a destroyed or invented one is `rocblas_status_invalid_handle`. Several threads may
+//!   use a handle; their calls then run one after another.
+//! * Results do not depend on the order of threads: no sums use atomic operations, whatever the atomics mode
+//!   is.
+//! * If a handle belongs to a device other than the current one, its calls temporarily make that device
+//!   current.
 //! * 16-bit floats are computed in f32 and rounded once, whatever the compute type is.
 //! * rocBLAS 6's products of 8-bit floats (`gemm_ex3`) work on every device.
 //! * Logging (`ROCBLAS_LAYER`) and checks of numbers (`ROCBLAS_CHECK_NUMERICS`) are missing.
@@ -86,7 +89,8 @@ pub enum Error {
     TooManyTables,
 }
 
-/// The maximum number of HIP tables of a process that BLAS runs over: AMD's, that of the virtual GPU, and two others.
+/// The maximum number of HIP tables of a process that BLAS runs over: AMD's, that of the virtual GPU, and two
+/// others.
 pub const MOST_TABLES: usize = 4;
 
 /// The HIP tables, by slot. A function without a handle knows its slot.
@@ -132,11 +136,11 @@ pub fn table(hip: &'static hip_sys::Table) -> Result<&'static Table, Error> {
     })
 }
 
-/// From now on, the handles of this process are numbers of a range, this far apart. Once they are used up, creating a handle
-/// gives `rocblas_status_memory_error`. By default, handles count from 1.
+/// From now on, the handles of this process are numbers of a range, this far apart. Once they are used up,
+/// creating a handle gives `rocblas_status_memory_error`. By default, handles count from 1.
 ///
-/// This crate never dereferences handles, but C++ code compiled with rocBLAS' headers does: for it, a drop-in library provides a range of
-/// addresses with memory.
+/// This crate never dereferences handles, but C++ code compiled with rocBLAS' headers does: for it, a drop-in
+/// library provides a range of addresses with memory.
 pub fn number_handles(range: Range<usize>, step: NonZero<usize>) {
     handle::number(range, step);
 }
@@ -148,13 +152,14 @@ fn table_of<const SLOT: usize>() -> &'static Table {
         entries::provide(&mut builder);
         api::provide::<SLOT>(&mut builder);
         builder.extensions(Extensions::NONE);
-        // SAFETY: the functions keep rocBLAS' contract: they check handles, require from the caller only what is documented, may be
-        // called from any thread, and live as long as the process.
+        // SAFETY: the functions keep rocBLAS' contract: they check handles, require from the caller only what
+        // is documented, may be called from any thread, and live as long as the process.
         unsafe { builder.finish() }
     })
 }
 
-/// The C names of the functions that [`table`] implements, in no order. All others return `rocblas_status_not_implemented`.
+/// The C names of the functions that [`table`] implements, in no order. All others return
+/// `rocblas_status_not_implemented`.
 pub fn functions() -> impl Iterator<Item = &'static str> {
     api::NAMES.iter().chain(entries::NAMES).copied()
 }

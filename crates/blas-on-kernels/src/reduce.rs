@@ -103,7 +103,8 @@ fn reduce(call: &mut Call<'_>, args: &Args, operation: Operation) -> Result {
     let empty = args.n <= 0 || !is_dot && args.x.step <= 0;
     if empty && call.on_host() {
         if call.state.query.is_none() {
-            // SAFETY: the caller has room for a result of each product, and zero bytes are a zero of every type.
+            // SAFETY: the caller has room for a result of each product, and zero bytes are a zero of every
+            // type.
             unsafe { args.result.at.cast_mut().cast::<u8>().write_bytes(0, bytes) };
         }
         return Ok(());

@@ -9,7 +9,8 @@ use crate::level3::matrix;
 use crate::modules;
 use crate::vector::{THREADS, batches, grid, kernel};
 
-/// A triangular matrix and the matrix on its right; if the caller has them the other way round, the transpose of both.
+/// A triangular matrix and the matrix on its right; if the caller has them the other way round, the transpose
+/// of both.
 struct Sides {
     a: Matrix,
     left: bool,

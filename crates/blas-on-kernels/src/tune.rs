@@ -25,7 +25,8 @@ pub struct Family {
     pub tiles: Vec<&'static str>,
 }
 
-/// The families of a processor; empty if it has none of these kernels. bf16 has the same kernels as f16, and is not listed.
+/// The families of a processor; empty if it has none of these kernels. bf16 has the same kernels as f16, and
+/// is not listed.
 pub fn families(processor: &str) -> Vec<Family> {
     let Some(Instructions { class, .. }) = Instructions::of(processor) else { return Vec::new() };
     let mut families = Vec::new();
@@ -43,8 +44,8 @@ pub fn families(processor: &str) -> Vec<Family> {
     families
 }
 
-/// From now on, computes every product of this process in tiles of this name, with this many waves sharing the depth, if there is such a
-/// kernel. `None` leaves the choice to the table.
+/// From now on, computes every product of this process in tiles of this name, with this many waves sharing
+/// the depth, if there is such a kernel. `None` leaves the choice to the table.
 ///
 /// Returns whether there is a tile of this name.
 pub fn force(choice: Option<(&str, u16)>) -> bool {

@@ -29,7 +29,8 @@ impl Vector {
 
 /// Work-items of a workgroup: `THREADS` of `kernels/blas/vector.cuh`.
 pub(crate) const THREADS: u32 = 256;
-/// The maximum number of workgroups in the first and in the second dimension of a grid. Each goes on by the grid's size.
+/// The maximum number of workgroups in the first and in the second dimension of a grid. Each goes on by the
+/// grid's size.
 pub(crate) const MOST: [i64; 2] = [1 << 20, 4096];
 
 /// A grid of this many workgroups for each product of a batch.

@@ -1,4 +1,5 @@
-//! `docs/internals/blas-on-kernels.md` lists every function of the table, as implemented or with a reason why not.
+//! `docs/internals/blas-on-kernels.md` lists every function of the table, as implemented or with a reason why
+//! not.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,8 +1,9 @@
 //! That everything the headers name lies in the file.
 //!
-//! A library that is given an address and no length, as HIP's is, takes the file's end from the headers: from the tables, the
-//! segments and the sections, also those that nothing loads. It then follows indices and offsets inside. So a file is accepted only
-//! if none of these leads out of it, whether this crate uses the part or not.
+//! A library that is given an address and no length, as HIP's is, takes the file's end from the headers: from
+//! the tables, the segments and the sections, also those that nothing loads. It then follows indices and
+//! offsets inside. So a file is accepted only if none of these leads out of it, whether this crate uses the
+//! part or not.
 
 use object::LittleEndian as LE;
 use object::elf;
@@ -43,8 +44,8 @@ pub(crate) fn check(header: &Header, bytes: &[u8]) -> Result<(), Error> {
     (0..sections.len()).try_for_each(|index| file.section(index))
 }
 
-/// A table of headers. A number that stands for "the count is elsewhere" is refused: no code object has that many, and not every
-/// reader knows where to look.
+/// A table of headers. A number that stands for "the count is elsewhere" is refused: no code object has that
+/// many, and not every reader knows where to look.
 fn table<'a, T: object::Pod>(
     bytes: &'a [u8],
     what: &str,
@@ -87,7 +88,8 @@ impl<'a> File<'a> {
         Ok(())
     }
 
-    /// The bytes of a table of strings, which ends in a NUL, so that every offset in it begins a string that ends.
+    /// The bytes of a table of strings, which ends in a NUL, so that every offset in it begins a string that
+    /// ends.
     fn strings(&self, of: &str, index: u32) -> Result<u64, Error> {
         let section = usize::try_from(index).ok().and_then(|index| self.sections.get(index));
         let section = section.filter(|section| section.sh_type.get(LE) == elf::SHT_STRTAB);

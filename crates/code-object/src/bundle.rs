@@ -1,9 +1,11 @@
-//! Offload bundles: files that hold code objects for several targets (`.hipfb`, `.hip_fatbin` sections, `.co` of libraries).
+//! Offload bundles: files that hold code objects for several targets (`.hipfb`, `.hip_fatbin` sections, `.co`
+//! of libraries).
 //!
-//! clang writes them as `__CLANG_OFFLOAD_BUNDLE__` with a list of entries, or that packed by zlib or Zstandard
-//! (`CCOB`, `--offload-compress`). [`code_for`] takes a bundle of either kind, or a plain code object, and gives what fits a
-//! device best. [`bundle`] writes one, and [`compressed`] packs it. [`extent`] is for who has an address and no length, as HIP's C
-//! functions do; of a file that [`CodeObject::parse`](crate::CodeObject::parse) accepts, it is never more than the file has.
+//! clang writes them as `__CLANG_OFFLOAD_BUNDLE__` with a list of entries, or that packed by zlib or
+//! Zstandard (`CCOB`, `--offload-compress`). [`code_for`] takes a bundle of either kind, or a plain code
+//! object, and gives what fits a device best. [`bundle`] writes one, and [`compressed`] packs it. [`extent`]
+//! is for who has an address and no length, as HIP's C functions do; of a file that
+//! [`CodeObject::parse`](crate::CodeObject::parse) accepts, it is never more than the file has.
 
 mod compressed;
 mod extent;
@@ -28,7 +30,8 @@ const ENTRY_HEAD: usize = 24;
 /// One file in a bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// Kind, triple and target id: `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`, `host-x86_64-unknown-linux-gnu-`.
+    /// Kind, triple and target id: `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-`,
+    /// `host-x86_64-unknown-linux-gnu-`.
     pub id: &'a str,
     /// The file.
     pub bytes: &'a [u8],
@@ -133,9 +136,10 @@ pub fn bundle(entries: &[Entry<'_>]) -> Vec<u8> {
     file
 }
 
-/// The code object for a device: of a bundle, compressed or not, the entry that fits best, its exact target id first, then
-/// its processor, then a generic one. Bytes that are no bundle are given back as they are. Nothing is copied, unless the bundle is
-/// compressed: that is [unpacked](uncompressed) in full meanwhile, and the entry is kept.
+/// The code object for a device: of a bundle, compressed or not, the entry that fits best, its exact target
+/// id first, then its processor, then a generic one. Bytes that are no bundle are given back as they are.
+/// Nothing is copied, unless the bundle is compressed: that is [unpacked](uncompressed) in full meanwhile,
+/// and the entry is kept.
 ///
 /// # Errors
 /// [`Error::NoCode`] lists what a bundle holds if nothing in it fits; [`Error::Bundle`] if it cannot be read.
@@ -143,7 +147,8 @@ pub fn code_for<'a>(bytes: &'a [u8], device: &TargetId) -> Result<Cow<'a, [u8]>,
     take(bytes, |bundle| best(bundle, device))
 }
 
-/// The code object in a bundle, compressed or not, that is for exactly this target, as [`TargetId`] prints it; else as [`code_for`].
+/// The code object in a bundle, compressed or not, that is for exactly this target, as [`TargetId`] prints
+/// it; else as [`code_for`].
 ///
 /// # Errors
 /// As there.

@@ -4,9 +4,10 @@
 //! program's read-only data; nothing is parsed, copied or unpacked until a module is loaded.
 //!
 //! # Compressed modules
-//! A module may have the code for all its targets in one [compressed bundle](crate::bundle) instead of a file for each. Which of it fits a
-//! device is known without that being read; [`CodeObject::code`] unpacks it. The bundle is unpacked in full meanwhile, each time that a
-//! module is loaded on a device, so that loading needs memory for the code of all targets for a moment; what stays is that of one.
+//! A module may have the code for all its targets in one [compressed bundle](crate::bundle) instead of a file
+//! for each. Which of it fits a device is known without that being read; [`CodeObject::code`] unpacks it. The
+//! bundle is unpacked in full meanwhile, each time that a module is loaded on a device, so that loading needs
+//! memory for the code of all targets for a moment; what stays is that of one.
 
 use std::borrow::Cow;
 
@@ -23,9 +24,11 @@ pub struct Module {
     pub source: &'static str,
     /// Names of the kernels of all targets, sorted; a position in it is a kernel's id within the module.
     pub kernels: &'static [&'static str],
-    /// One code object per target, in the order in which targets were asked for; none if nothing was compiled for AMD GPUs.
+    /// One code object per target, in the order in which targets were asked for; none if nothing was compiled
+    /// for AMD GPUs.
     pub code_objects: &'static [CodeObject],
-    /// Code for NVIDIA GPUs, in the order in which architectures were asked for; none unless that was asked for.
+    /// Code for NVIDIA GPUs, in the order in which architectures were asked for; none unless that was asked
+    /// for.
     pub cuda: &'static [CudaImage],
 }
 
@@ -34,8 +37,9 @@ pub struct Module {
 pub struct CodeObject {
     /// Target id, as [`TargetId`] prints it.
     pub target: &'static str,
-    /// The ELF file, or the [compressed bundle](self#compressed-modules) of all the module's code objects: [`code`](Self::code) gives
-    /// the file of either. Starts at a multiple of 4096 bytes where the generated code embeds it through [`Aligned`].
+    /// The ELF file, or the [compressed bundle](self#compressed-modules) of all the module's code objects:
+    /// [`code`](Self::code) gives the file of either. Starts at a multiple of 4096 bytes where the generated
+    /// code embeds it through [`Aligned`].
     pub bytes: &'static [u8],
     /// blake3 hash of the ELF file in hexadecimal: equal hashes are equal code.
     pub hash: &'static str,
@@ -116,7 +120,8 @@ impl CodeObject {
 }
 
 impl Module {
-    /// The code object that fits `device` best: its exact target id first, then its processor, then a generic one.
+    /// The code object that fits `device` best: its exact target id first, then its processor, then a generic
+    /// one.
     #[must_use]
     pub fn for_device(&self, device: &TargetId) -> Option<&CodeObject> {
         let mut best = None;

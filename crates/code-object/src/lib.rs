@@ -5,14 +5,14 @@
 //! and answers what a loader, a launch check or a build report asks: which target it is for, which kernels
 //! it holds with their arguments and resource use, which segments to map and which relocations to apply.
 //!
-//! It does **not** load, relocate or disassemble anything, and an offload bundle
-//! (`__CLANG_OFFLOAD_BUNDLE__`) is reported as [`Error::OffloadBundle`]; [`bundle`] reads those, compressed ones too.
+//! It does **not** load, relocate or disassemble anything, and an offload bundle (`__CLANG_OFFLOAD_BUNDLE__`)
+//! is reported as [`Error::OffloadBundle`]; [`bundle`] reads those, compressed ones too.
 //!
-//! Code objects come from outside, so parsing never panics: every fault is an [`Error`] that names
-//! the part at fault, and what a returned [`CodeObject`] says is already consistent: file
-//! ranges lie within the file, descriptors within loaded segments, arguments within the kernel's argument
-//! segment. Every size, offset and index of the ELF headers, used here or not, stays within the file too, so a library that
-//! is given an accepted file's address, and no length, reads nothing behind its end.
+//! Code objects come from outside, so parsing never panics: every fault is an [`Error`] that names the part
+//! at fault, and what a returned [`CodeObject`] says is already consistent: file ranges lie within the file,
+//! descriptors within loaded segments, arguments within the kernel's argument segment. Every size, offset and
+//! index of the ELF headers, used here or not, stays within the file too, so a library that is given an
+//! accepted file's address, and no length, reads nothing behind its end.
 //!
 //! ```no_run
 //! use code_object::CodeObject;

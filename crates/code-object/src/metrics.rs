@@ -1,6 +1,7 @@
 //! What a code object that counts its own work says of its counters.
 //!
-//! `kernel-build` adds counters to kernels where it is told to ([`Builder::metrics`]). They are an array of 64-bit numbers in a variable,
+//! `kernel-build` adds counters to kernels where it is told to ([`Builder::metrics`]). They are an array of
+//! 64-bit numbers in a variable,
 //! [`COUNTERS`], which the kernels add to. A second variable, [`TABLE`], holds a [`Table`]: which counter counts what.
 //!
 //! [`Builder::metrics`]: https://docs.rs/ferrocm-kernel-build/latest/kernel_build/struct.Builder.html#method.metrics
@@ -25,7 +26,8 @@ const VERSION: u32 = 1;
 pub enum Space {
     /// Global memory, buffers included.
     Global,
-    /// Global memory that no kernel writes while it is read: the `__constant__` variables and the arguments that HIP hides.
+    /// Global memory that no kernel writes while it is read: the `__constant__` variables and the arguments
+    /// that HIP hides.
     Constant,
     /// LDS, which CUDA calls shared memory.
     Lds,
@@ -77,7 +79,8 @@ pub struct Waves {
     pub cycles: u32,
     /// The same in ticks of the clock of constant rate.
     pub ticks: u32,
-    /// How many were too long for the shader clock, so that `cycles` is not right; only on targets whose clock has 20 bits.
+    /// How many were too long for the shader clock, so that `cycles` is not right; only on targets whose
+    /// clock has 20 bits.
     pub too_long: Option<u32>,
 }
 
@@ -114,8 +117,8 @@ pub struct Counts {
 pub struct WaveCounts {
     /// How many there were.
     pub count: u64,
-    /// Cycles of the shader clock from begin to end; `None` where the target's clock has 20 bits and a wave may have run for longer
-    /// than that counts.
+    /// Cycles of the shader clock from begin to end; `None` where the target's clock has 20 bits and a wave
+    /// may have run for longer than that counts.
     pub cycles: Option<u64>,
     /// Ticks of the clock of constant rate from begin to end.
     pub ticks: u64,

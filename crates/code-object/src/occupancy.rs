@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 
 /// Scalar registers are given out in pieces of this many, where waves share them.
 const SGPR_GRANULE: u32 = 16;
-/// Barriers that a compute unit keeps, one for each workgroup of more than one wave. A pair of compute units has twice as many.
+/// Barriers that a compute unit keeps, one for each workgroup of more than one wave. A pair of compute units
+/// has twice as many.
 const BARRIERS: u32 = 16;
 
-/// What the waves of a compute unit share. LLVM's compiler counts by the same numbers (`AMDGPUBaseInfo`); a test of the virtual
-/// GPU compares.
+/// What the waves of a compute unit share. LLVM's compiler counts by the same numbers (`AMDGPUBaseInfo`); a
+/// test of the virtual GPU compares.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ComputeUnit {
     /// SIMD units.
@@ -21,7 +22,8 @@ pub struct ComputeUnit {
     pub lds: u32,
     /// The unit in which LDS is given out.
     pub lds_granule: u32,
-    /// Vector registers of a SIMD unit that waves of 64 and of 32 share, as many as one lane has; ACC registers are among them.
+    /// Vector registers of a SIMD unit that waves of 64 and of 32 share, as many as one lane has; ACC
+    /// registers are among them.
     pub vgpr_file: [u32; 2],
     /// The unit in which they are given out.
     pub vgpr_alloc: [u32; 2],
@@ -35,8 +37,8 @@ impl ComputeUnit {
         self.simds * self.waves_per_simd
     }
 
-    /// The compute unit of a processor by the parts of its name: gfx90a is 9, 0, 10. Unknown ones get the smallest registers of
-    /// their generation.
+    /// The compute unit of a processor by the parts of its name: gfx90a is 9, 0, 10. Unknown ones get the
+    /// smallest registers of their generation.
     pub const fn of([major, minor, stepping]: [u32; 3]) -> ComputeUnit {
         let unit = ComputeUnit {
             simds: 2,
@@ -89,7 +91,8 @@ pub struct Resources {
     pub lds: u32,
     /// Work-items of a workgroup.
     pub workgroup: u32,
-    /// Whether a workgroup may spread over a pair of compute units and their LDS (WGP mode of gfx10 and later).
+    /// Whether a workgroup may spread over a pair of compute units and their LDS (WGP mode of gfx10 and
+    /// later).
     pub wgp_mode: bool,
 }
 

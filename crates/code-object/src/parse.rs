@@ -106,7 +106,8 @@ impl CodeObject {
         &self.kernels
     }
 
-    /// Formats of the `printf` calls whose output goes to a buffer, each as `id:arguments[:size…]:text` (`amdhsa.printf`).
+    /// Formats of the `printf` calls whose output goes to a buffer, each as `id:arguments[:size…]:text`
+    /// (`amdhsa.printf`).
     #[must_use]
     pub fn printf_formats(&self) -> &[String] {
         &self.printf
@@ -323,7 +324,8 @@ fn read_segments(header: &Header, bytes: &[u8]) -> Result<Vec<Segment>, Error> {
         });
     }
     for pair in segments.windows(2) {
-        // The format's own rule. Loaders take the lowest address from the first and the highest from the last.
+        // The format's own rule. Loaders take the lowest address from the first and the highest from the
+        // last.
         if pair[0].vaddr > pair[1].vaddr {
             let reason = format!("that at {:#x} comes after that at {:#x}", pair[1].vaddr, pair[0].vaddr);
             return Err(malformed("segments", reason));
@@ -336,8 +338,8 @@ fn read_segments(header: &Header, bytes: &[u8]) -> Result<Vec<Segment>, Error> {
     Ok(segments)
 }
 
-/// The metadata of all notes together: compilers write one note, but the linker keeps that of each of its inputs, and Tensile's objects
-/// have hundreds, of one kernel each.
+/// The metadata of all notes together: compilers write one note, but the linker keeps that of each of its
+/// inputs, and Tensile's objects have hundreds, of one kernel each.
 fn metadata(header: &Header, bytes: &[u8]) -> Result<Metadata, Error> {
     let mut all: Option<Metadata> = None;
     for (i, ph) in program_headers(header, bytes)?.iter().enumerate() {

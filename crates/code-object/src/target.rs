@@ -103,8 +103,8 @@ pub const PROCESSORS: &[Processor] = &[
     generic("gfx12-generic", 0x59, "", &["gfx1200", "gfx1201"]),
 ];
 
-/// Major version, minor version and stepping in the name of a processor that is not generic: `gfx90a` is 9, 0, 10. The last two are
-/// one hexadecimal digit each.
+/// Major version, minor version and stepping in the name of a processor that is not generic: `gfx90a` is 9,
+/// 0, 10. The last two are one hexadecimal digit each.
 #[must_use]
 pub fn gfx_version(processor: &str) -> Option<[u32; 3]> {
     let digits = processor.strip_prefix("gfx")?;
@@ -202,8 +202,8 @@ impl TargetId {
 
     /// Whether code for `self` runs on `device`.
     ///
-    /// The processor must be the same or generic for the device's; a stated feature must be in the stated state,
-    /// and a feature that either side leaves open always fits.
+    /// The processor must be the same or generic for the device's; a stated feature must be in the stated
+    /// state, and a feature that either side leaves open always fits.
     #[must_use]
     pub fn runs_on(&self, device: &Self) -> bool {
         self.fit(device).is_some()

@@ -1,8 +1,9 @@
 //! Code as text, for interfaces that carry PTX in a string.
 //!
-//! Programs for NVIDIA GPUs often keep kernels as `&str` constants with PTX, and hand such a string to the driver when they load it.
-//! Code objects are binary, so [`encode`] writes them in base64 behind a line that says what they are, and [`decode`] gives the same
-//! bytes back: a code object, or a [bundle](crate::bundle) of several.
+//! Programs for NVIDIA GPUs often keep kernels as `&str` constants with PTX, and hand such a string to the
+//! driver when they load it. Code objects are binary, so [`encode`] writes them in base64 behind a line that
+//! says what they are, and [`decode`] gives the same bytes back: a code object, or a [bundle](crate::bundle)
+//! of several.
 //!
 //! ```
 //! use code_object::text;
@@ -46,7 +47,8 @@ pub fn is_code(text: impl AsRef<[u8]>) -> bool {
     text.as_ref().starts_with(HEAD.as_bytes())
 }
 
-/// The bytes in a text. White space at its end does not count, nor what follows a NUL, with which C ends texts.
+/// The bytes in a text. White space at its end does not count, nor what follows a NUL, with which C ends
+/// texts.
 ///
 /// # Errors
 /// [`NoCode`] says whether the text is something else, or damaged.

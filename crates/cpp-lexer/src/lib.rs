@@ -1,7 +1,8 @@
-//! Splits a source into tokens: words, strings, comments, headers, punctuation. Every byte belongs to exactly one token.
+//! Splits a source into tokens: words, strings, comments, headers, punctuation. Every byte belongs to exactly
+//! one token.
 //!
-//! The lexer knows just enough of C++ to tell code from comments and strings. It never fails: an open string ends with
-//! its line, an open comment with the file, and a byte that means nothing is punctuation.
+//! The lexer knows just enough of C++ to tell code from comments and strings. It never fails: an open string
+//! ends with its line, an open comment with the file, and a byte that means nothing is punctuation.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! CUDA sources of this workspace without any adaptation to AMD, compiled by `kernel-build`.
 //!
-//! `trainer` is a tree of host code with launchers, `ops` a tree of kernels only, and `headers` has a source for each
-//! of CUDA's device libraries.
+//! `trainer` is a tree of host code with launchers, `ops` a tree of kernels only, and `headers` has a source
+//! for each of CUDA's device libraries.
 
 pub mod trainer;
 

@@ -102,8 +102,8 @@ unsafe extern "C" {
         top_p: f32,
         stream: hipStream_t,
     ) -> c_int;
-    /// Sorts keys with their places, largest first. Returns the sum of their squares, the largest, and for each
-    /// bound, how many keys are at least that. Synchronous.
+    /// Sorts keys with their places, largest first. Returns the sum of their squares, the largest, and for
+    /// each bound, how many keys are at least that. Synchronous.
     pub fn trainer_rank(
         keys: *mut f32,
         places: *mut c_int,

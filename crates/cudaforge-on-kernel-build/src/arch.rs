@@ -30,7 +30,8 @@ impl GpuArch {
         Self { base, suffix: Some(suffix.to_owned()) }
     }
 
-    /// Reads `90`, `9`, `90a`, `sm_100f`. A number alone gets the suffix of [`auto_suffix`](Self::auto_suffix).
+    /// Reads `90`, `9`, `90a`, `sm_100f`. A number alone gets the suffix of
+    /// [`auto_suffix`](Self::auto_suffix).
     ///
     /// # Errors
     /// [`Error::ComputeCapDetectionFailed`] for anything else.
@@ -47,7 +48,8 @@ impl GpuArch {
         Ok(suffix.map_or_else(|| Self::auto_suffix(base), |suffix| Self::with_suffix(base, suffix)))
     }
 
-    /// With the suffix that makes NVIDIA's compiler allow all instructions of an architecture: `a` from 9.0 to 12.0, `f` beyond.
+    /// With the suffix that makes NVIDIA's compiler allow all instructions of an architecture: `a` from 9.0
+    /// to 12.0, `f` beyond.
     #[must_use]
     pub fn auto_suffix(base: usize) -> Self {
         match base {
@@ -86,7 +88,8 @@ impl From<usize> for GpuArch {
     }
 }
 
-/// The compute capability of a build, and those of single files. Nothing here changes how code for AMD GPUs is compiled.
+/// The compute capability of a build, and those of single files. Nothing here changes how code for AMD GPUs
+/// is compiled.
 #[derive(Clone, Debug, Default)]
 pub struct ComputeCapability {
     default: Option<GpuArch>,
@@ -121,14 +124,16 @@ impl ComputeCapability {
         self
     }
 
-    /// Another capability for files whose names match, [as text](GpuArch::parse). Invalid text changes nothing.
+    /// Another capability for files whose names match, [as text](GpuArch::parse). Invalid text changes
+    /// nothing.
     #[must_use]
     pub fn with_override_arch(mut self, pattern: &str, arch: &str) -> Self {
         self.overrides.extend(GpuArch::parse(arch).ok().map(|arch| (pattern.to_owned(), arch)));
         self
     }
 
-    /// The capability of a file: the last override that matches, otherwise the default, otherwise the detected one.
+    /// The capability of a file: the last override that matches, otherwise the default, otherwise the
+    /// detected one.
     ///
     /// # Errors
     /// Those of [`detect_compute_cap`].
@@ -153,8 +158,8 @@ impl ComputeCapability {
     }
 }
 
-/// The compute capability that scripts should assume: the one in `CUDA_COMPUTE_CAP`, otherwise 8.9, which device code sees in
-/// `__CUDA_ARCH__`.
+/// The compute capability that scripts should assume: the one in `CUDA_COMPUTE_CAP`, otherwise 8.9, which
+/// device code sees in `__CUDA_ARCH__`.
 ///
 /// # Errors
 /// [`Error::ComputeCapDetectionFailed`] if the variable is invalid.

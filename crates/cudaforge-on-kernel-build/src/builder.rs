@@ -167,7 +167,8 @@ impl KernelBuilder {
     /// Fetches one of the git repositories, and returns its folder.
     ///
     /// # Errors
-    /// [`Error::InvalidConfig`] if there is no repository of this name, [`Error::GitOperationFailed`] and [`Error::Io`].
+    /// [`Error::InvalidConfig`] if there is no repository of this name, [`Error::GitOperationFailed`] and
+    /// [`Error::Io`].
     pub fn fetch_git_dependency(&self, name: &str) -> Result<PathBuf> {
         self.dependencies.fetch_dependency(name, &self.out_dir)
     }
@@ -237,7 +238,8 @@ impl KernelBuilder {
         self
     }
 
-    /// Writes host code and kernels to a static library. The script tells Cargo to link it, as with cudaforge.
+    /// Writes host code and kernels to a static library. The script tells Cargo to link it, as with
+    /// cudaforge.
     ///
     /// It also writes an empty `libcudart.a` next to it, for `cargo:rustc-link-lib=dylib=cudart`.
     ///

@@ -64,7 +64,8 @@ impl ExternalDependency {
     /// Fetches the commit to a folder below `out_dir`, unless it is already there, and returns the folder.
     ///
     /// # Errors
-    /// [`Error::GitOperationFailed`] contains git's message. Nothing is left that a later call would mistake for the repository.
+    /// [`Error::GitOperationFailed`] contains git's message. Nothing is left that a later call would mistake
+    /// for the repository.
     pub fn fetch(&self, out_dir: &Path) -> Result<PathBuf> {
         let folder = out_dir.join(format!("{}-{}", self.name, self.commit));
         if folder.is_dir() {
@@ -186,7 +187,8 @@ impl DependencyManager {
     /// Fetches one of the repositories, and returns its folder.
     ///
     /// # Errors
-    /// [`Error::InvalidConfig`] if there is no repository of this name; those of [`ExternalDependency::fetch`].
+    /// [`Error::InvalidConfig`] if there is no repository of this name; those of
+    /// [`ExternalDependency::fetch`].
     pub fn fetch_dependency(&self, name: &str, out_dir: &Path) -> Result<PathBuf> {
         let found = self.dependencies.iter().find(|dependency| dependency.name == name);
         let missing = || Error::InvalidConfig(format!("there is no git dependency `{name}`"));

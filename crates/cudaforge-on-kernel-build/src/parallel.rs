@@ -57,7 +57,8 @@ impl ParallelConfig {
         self
     }
 
-    /// Whether nvcc would compile this file with several threads: its path contains or matches one of the patterns.
+    /// Whether nvcc would compile this file with several threads: its path contains or matches one of the
+    /// patterns.
     #[must_use]
     pub fn should_use_nvcc_threads(&self, path_str: &str) -> bool {
         let name = path_str.rsplit(['/', '\\']).next().unwrap_or(path_str);
@@ -67,7 +68,8 @@ impl ParallelConfig {
         self.nvcc_patterns.iter().any(is_fit)
     }
 
-    /// The number of compilers: from `CUDAFORGE_THREADS`, otherwise `RAYON_NUM_THREADS`, otherwise this value.
+    /// The number of compilers: from `CUDAFORGE_THREADS`, otherwise `RAYON_NUM_THREADS`, otherwise this
+    /// value.
     #[must_use]
     pub fn thread_count(&self) -> usize {
         let set = |name| std::env::var(name).ok()?.parse::<usize>().ok();

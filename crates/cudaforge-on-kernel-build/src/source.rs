@@ -77,8 +77,8 @@ impl SourceSelector {
     /// The files, sorted, each once.
     ///
     /// # Errors
-    /// [`Error::SourcePathNotFound`] for a file or folder that does not exist, [`Error::InvalidConfig`] for an invalid
-    /// pattern, and [`Error::Io`].
+    /// [`Error::SourcePathNotFound`] for a file or folder that does not exist, [`Error::InvalidConfig`] for
+    /// an invalid pattern, and [`Error::Io`].
     pub fn resolve(&self) -> Result<Vec<PathBuf>> {
         let default = [Place::Glob(DEFAULT.to_owned())];
         let places = if self.places.is_empty() { &default[..] } else { &self.places };

@@ -28,7 +28,8 @@ pub(crate) struct Backend {
     primary: Vec<Context>,
 }
 
-/// What a `CUcontext` points to. HIP has devices instead of contexts, so several contexts of a device share everything.
+/// What a `CUcontext` points to. HIP has devices instead of contexts, so several contexts of a device share
+/// everything.
 #[derive(Debug)]
 pub(crate) struct Context {
     /// The device, by CUDA's ordinal.
@@ -95,8 +96,8 @@ impl Backend {
         if !created.contains(&handle.addr()) {
             return Err(CUresult::CUDA_ERROR_INVALID_CONTEXT);
         }
-        // SAFETY: `create_context` has created the handle, and `destroy_context` has not freed it. Destroying a context in use breaks
-        // the contract of `cuCtxDestroy`.
+        // SAFETY: `create_context` has created the handle, and `destroy_context` has not freed it. Destroying
+        // a context in use breaks the contract of `cuCtxDestroy`.
         Ok(unsafe { &*handle.cast::<Context>() })
     }
 }
@@ -154,7 +155,8 @@ pub(crate) fn table() -> Outcome<&'static Table> {
     current().map(|(_, table)| table)
 }
 
-/// The table for a call on an event or a stream. These know their device, so the calling thread needs no context.
+/// The table for a call on an event or a stream. These know their device, so the calling thread needs no
+/// context.
 pub(crate) fn table_of_handle() -> Outcome<&'static Table> {
     match table() {
         Err(CUresult::CUDA_ERROR_INVALID_CONTEXT) => Ok(backend()?.table),
@@ -167,8 +169,9 @@ pub(crate) fn check(code: hipError_t) -> Outcome {
     if code == hipError_t::hipSuccess { Ok(()) } else { Err(translate(code)) }
 }
 
-/// HIP uses the numbers of CUDA's runtime API, and the driver API has most of these. Numbers that the driver API lacks are translated,
-/// and so are `hipErrorInvalidChannelDescriptor` and `hipErrorInvalidTexture`, whose numbers mean something else there.
+/// HIP uses the numbers of CUDA's runtime API, and the driver API has most of these. Numbers that the driver
+/// API lacks are translated, and so are `hipErrorInvalidChannelDescriptor` and `hipErrorInvalidTexture`,
+/// whose numbers mean something else there.
 #[cold]
 pub(crate) fn translate(code: hipError_t) -> CUresult {
     match code {
@@ -202,7 +205,8 @@ pub(crate) fn result_of(error: &hip::Error) -> CUresult {
     }
 }
 
-/// Whether memory may be allocated and freed in stream order: not with library versions where that is known to corrupt memory.
+/// Whether memory may be allocated and freed in stream order: not with library versions where that is known
+/// to corrupt memory.
 pub(crate) fn trusts_stream_order(device: &Device) -> bool {
     let grave = |effect| matches!(effect, Effect::Corruption | Effect::Hang);
     !device.quirks().iter().any(|quirk| grave(quirk.effect) && quirk.functions.contains(&"hipMallocAsync"))

@@ -1,7 +1,7 @@
 //! Devices, streams, memory and kernels, in three levels.
 //!
-//! [`CudaContext`] is a device, [`CudaStream`] executes work, [`CudaSlice`] is memory, [`CudaModule`] is code, and [`CudaFunction`] is a
-//! kernel in it:
+//! [`CudaContext`] is a device, [`CudaStream`] executes work, [`CudaSlice`] is memory, [`CudaModule`] is
+//! code, and [`CudaFunction`] is a kernel in it:
 //!
 //! ```no_run
 //! use cudarc::driver::{CudaContext, LaunchConfig, PushKernelArg};
@@ -24,8 +24,8 @@
 //! # }
 //! ```
 //!
-//! - [`safe`] keeps objects in use alive, and orders their uses: each [`CudaSlice`] has events of its last reads and writes, which
-//!   streams wait for.
+//! - [`safe`] keeps objects in use alive, and orders their uses: each [`CudaSlice`] has events of its last
+//!   reads and writes, which streams wait for.
 //! - [`result`] has CUDA's functions, returning a `Result`.
 //! - [`sys`] has CUDA's functions.
 

@@ -5,8 +5,9 @@
 //! [patch.crates-io]
 //! cudarc = { path = "ferrocm/crates/cudarc-on-hip" }
 //! ```
-//! The devices are those that `FERROCM_DEVICE` names, counted from zero: `amdgpu`, `vgpu:gfx1100`, `vgpu:gfx90a?count=2`, … If the
-//! variable is not set, they are the machine's GPUs, or one virtual GPU if there are none.
+//! The devices are those that `FERROCM_DEVICE` names, counted from zero: `amdgpu`, `vgpu:gfx1100`,
+//! `vgpu:gfx90a?count=2`, … If the variable is not set, they are the machine's GPUs, or one virtual GPU if
+//! there are none.
 //!
 //! # Modules
 //! | module | over |
@@ -18,8 +19,8 @@
 //! | `nccl` | RCCL |
 //!
 //! # Guarantees
-//! - **Paths and signatures** are those of cudarc 0.19.10; `docs/generated/cudarc.md` lists each public item and whether it exists
-//!   here.
+//! - **Paths and signatures** are those of cudarc 0.19.10; `docs/generated/cudarc.md` lists each public item
+//!   and whether it exists here.
 //! - **Missing items** fail to compile, or return a specific error such as `CUDA_ERROR_NOT_SUPPORTED`.
 //! - **Panics** occur only where cudarc panics, and safe functions are as sound as in cudarc.
 //!
@@ -62,7 +63,8 @@ missing! {
     "nvtx": "NVTX",
 }
 
-// HIP's functions for host code in static libraries, which the build scripts of engines compile from CUDA sources.
+// HIP's functions for host code in static libraries, which the build scripts of engines compile from CUDA
+// sources.
 #[cfg(feature = "driver")]
 use hip_host as _;
 

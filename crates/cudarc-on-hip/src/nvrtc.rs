@@ -1,9 +1,11 @@
 //! Compiling kernels at run time.
 //!
-//! [`compile_ptx`] compiles CUDA C++ for the calling thread's device, or otherwise the first one. It uses AMD's `libhiprtc` or this
-//! machine's device compiler. Sources are plain CUDA, and warps have 32 lanes on every device.
+//! [`compile_ptx`] compiles CUDA C++ for the calling thread's device, or otherwise the first one. It uses
+//! AMD's `libhiprtc` or this machine's device compiler. Sources are plain CUDA, and warps have 32 lanes on
+//! every device.
 //!
-//! What CUDA calls PTX is AMD code in text form here, so that programs can store it as a string. Unlike PTX, it is for one target.
+//! What CUDA calls PTX is AMD code in text form here, so that programs can store it as a string. Unlike PTX,
+//! it is for one target.
 //!
 //! # Options
 //! | NVRTC's option | meaning here |

@@ -7,15 +7,15 @@
 //! <root>/turns/<key>             locked by who compiles what a key stands for
 //! <root>/tmp/                    files that are being written
 //! ```
-//! A *key* is the hash of everything that is known before compiling: source, options, target, compiler. A key's
-//! manifest has one entry for each state of the files in which it was compiled: those that were
+//! A *key* is the hash of everything that is known before compiling: source, options, target, compiler. A
+//! key's manifest has one entry for each state of the files in which it was compiled: those that were
 //! [read](Dependencies::files), and those that were [looked for but missing](Dependencies::absent). Files are
-//! published by renaming complete ones and checked against their hashes when read. So neither an interrupted build
-//! nor a damaged disk can give a wrong result: at worst, something is compiled again. A manifest names its key, and
-//! its hash depends on the key, so one kernel's manifest is never taken for another's.
+//! published by renaming complete ones and checked against their hashes when read. So neither an interrupted
+//! build nor a damaged disk can give a wrong result: at worst, something is compiled again. A manifest names
+//! its key, and its hash depends on the key, so one kernel's manifest is never taken for another's.
 //!
-//! The folder is private: it must belong to the user, and nobody else may write to it, or [`Cache::open`] refuses it.
-//! Files in it that somebody else owns or may write to are ignored, and so are links.
+//! The folder is private: it must belong to the user, and nobody else may write to it, or [`Cache::open`]
+//! refuses it. Files in it that somebody else owns or may write to are ignored, and so are links.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -198,7 +198,8 @@ impl Movable {
         own.finalize().to_hex().to_string()
     }
 
-    /// Whether a file outside of the folder may have been found by a path relative to it: the two are in the same folder of the root folder.
+    /// Whether a file outside of the folder may have been found by a path relative to it: the two are in the
+    /// same folder of the root folder.
     fn is_beside(&self, path: &Path) -> bool {
         let first = |path: &Path| path.components().nth(1).map(|part| part.as_os_str().to_owned());
         first(path) == first(&self.folder)
@@ -234,14 +235,15 @@ impl Manifest {
     }
 }
 
-/// The entries for a key in the bytes of a manifest file, newest first; empty if the file is damaged or belongs to another key.
+/// The entries for a key in the bytes of a manifest file, newest first; empty if the file is damaged or
+/// belongs to another key.
 #[must_use]
 pub fn entries(key: &str, manifest: &[u8]) -> Vec<Entry> {
     Manifest::read(key, manifest).map(|manifest| manifest.entries).unwrap_or_default()
 }
 
-/// The bytes of a manifest file for a key with this text as its entries and a valid hash: what anybody with write
-/// access to a cache could put there.
+/// The bytes of a manifest file for a key with this text as its entries and a valid hash: what anybody with
+/// write access to a cache could put there.
 #[must_use]
 pub fn sealed(key: &str, body: &[u8]) -> Vec<u8> {
     let mut file = seal(key, body).into_bytes();
@@ -297,11 +299,13 @@ impl Cache {
         Ok(Self { _temporary: Some(Arc::new(folder)), ..cache })
     }
 
-    /// The same cache, whose entries name files in this folder relative to it. A copy of the folder, such as a second clone of a repository,
-    /// then finds what the first one has compiled. The code must not depend on where the folder is; see clang's `-ffile-prefix-map`.
+    /// The same cache, whose entries name files in this folder relative to it. A copy of the folder, such as
+    /// a second clone of a repository, then finds what the first one has compiled. The code must not depend
+    /// on where the folder is; see clang's `-ffile-prefix-map`.
     ///
-    /// A source that reads a file beside the folder (`#include "../../common.h"`) reads another file in the copy. Such an entry is found for
-    /// this folder only. Files in `fixed` are the same for every copy: those of the compiler, and of folders that are part of the key.
+    /// A source that reads a file beside the folder (`#include "../../common.h"`) reads another file in the
+    /// copy. Such an entry is found for this folder only. Files in `fixed` are the same for every copy: those
+    /// of the compiler, and of folders that are part of the key.
     #[must_use]
     pub fn relative_to(&self, folder: &Path, fixed: Vec<PathBuf>) -> Self {
         Self { movable: Some(Movable { folder: folder.to_owned(), fixed }), ..self.clone() }
@@ -366,10 +370,11 @@ impl Cache {
         self.lookup(key, hash).ok_or(turn)
     }
 
-    /// Waits while another process or thread compiles this key. After getting the turn, look the key up again.
+    /// Waits while another process or thread compiles this key. After getting the turn, look the key up
+    /// again.
     ///
-    /// Turns only avoid duplicate work. If the other takes longer than ten minutes, or the file system has no locks,
-    /// the caller continues without one. A process that ends frees its turn.
+    /// Turns only avoid duplicate work. If the other takes longer than ten minutes, or the file system has no
+    /// locks, the caller continues without one. A process that ends frees its turn.
     #[must_use]
     pub fn turn(&self, key: &str) -> Turn {
         self.turn_within(key, TURN)
@@ -434,7 +439,8 @@ impl Cache {
         self.trim(0)
     }
 
-    /// Removes the least recently used files until the code takes at most `bytes` bytes. Other processes recompile what they miss.
+    /// Removes the least recently used files until the code takes at most `bytes` bytes. Other processes
+    /// recompile what they miss.
     ///
     /// # Errors
     /// [`Error::Io`] names the file.

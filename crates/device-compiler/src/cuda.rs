@@ -5,23 +5,23 @@
 //! compiler's include path, so that a `.cu` written for nvcc compiles unmodified.
 //!
 //! # Dialects
-//! In [`Dialect::Cuda`], a source reads `cuda_runtime.h` first, as with nvcc, and a warp has 32 lanes on every
-//! target: `warpSize` is 32,
-//! masks and ballots have 32 bits, and the functions of warps (`__shfl_down_sync`, `__ballot_sync`, `__activemask`,
-//! `__match_any_sync`, `__reduce_add_sync` …) stay within 32 lanes. On a target with waves of 64 lanes, each half is
-//! a warp. In [`Dialect::Hip`], a source reads `hip/hip_runtime.h` first; waves, `warpSize` and 64-bit masks are
-//! those of HIP.
+//! In [`Dialect::Cuda`], a source reads `cuda_runtime.h` first, as with nvcc, and a warp has 32 lanes on
+//! every target: `warpSize` is 32, masks and ballots have 32 bits, and the functions of warps
+//! (`__shfl_down_sync`, `__ballot_sync`, `__activemask`, `__match_any_sync`, `__reduce_add_sync` …) stay
+//! within 32 lanes. On a target with waves of 64 lanes, each half is a warp. In [`Dialect::Hip`], a source
+//! reads `hip/hip_runtime.h` first; waves, `warpSize` and 64-bit masks are those of HIP.
 //!
-//! A source is HIP if it includes a HIP header (`hip/…`), directly or through its own headers, whatever conditions
-//! surround the `#include`. Every other source is CUDA.
+//! A source is HIP if it includes a HIP header (`hip/…`), directly or through its own headers, whatever
+//! conditions surround the `#include`. Every other source is CUDA.
 //!
 //! # What differs from NVIDIA's compiler
 //! * Lanes do not wait for each other at a mask; the lanes in the mask must arrive together.
-//! * `__CUDACC__` is defined, and in code for the device `__CUDA_ARCH__` is 890, so that guards keep kernels for bf16 and fp8.
-//!   [Inline PTX](crate::ptx) becomes C++.
+//! * `__CUDACC__` is defined, and in code for the device `__CUDA_ARCH__` is 890, so that guards keep kernels
+//!   for bf16 and fp8. [Inline PTX](crate::ptx) becomes C++.
 //! * A `CUdeviceptr` is a pointer, as in HIP.
 //! * Host code is compiled for its messages only, and kernels are launched from Rust, unless
-//!   [`build_lib`](https://docs.rs/ferrocm-kernel-build/latest/kernel_build/struct.Builder.html#method.build_lib) makes a library of it.
+//!   [`build_lib`](https://docs.rs/ferrocm-kernel-build/latest/kernel_build/struct.Builder.html#method.build_lib)
+//!   makes a library of it.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -271,8 +271,8 @@ pub(crate) fn write_headers(root: &Path) -> Result<PathBuf, Error> {
 }
 
 /// The dialect of a source: see the [module](self). `open` resolves an `#include`: it gets the name and the
-/// identification of the including file, as returned by `open` before. If the header is one of the program's own, it
-/// returns the header's identification and text.
+/// identification of the including file, as returned by `open` before. If the header is one of the program's
+/// own, it returns the header's identification and text.
 pub fn dialect<F: Clone + Eq + std::hash::Hash>(
     source: F,
     text: &str,
@@ -298,7 +298,8 @@ pub fn dialect<F: Clone + Eq + std::hash::Hash>(
     Dialect::Cuda
 }
 
-/// The [`HEADERS`] that a compilation of these texts may read: those outside folders, those that a text names, and their includes.
+/// The [`HEADERS`] that a compilation of these texts may read: those outside folders, those that a text
+/// names, and their includes.
 #[must_use]
 pub fn headers_for<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<(&'static str, &'static str)> {
     let texts: Vec<&str> = texts.into_iter().collect();

@@ -88,12 +88,12 @@ fn parse(text: &str) -> Vec<Diagnostic> {
     found
 }
 
-/// Texts in the final counts of clang ("1 error generated when compiling for gfx1100.") and nvcc ("1 error detected in the compilation
-/// of "a.cu".").
+/// Texts in the final counts of clang ("1 error generated when compiling for gfx1100.") and nvcc ("1 error
+/// detected in the compilation of "a.cu".").
 const COUNTS: [&str; 2] = [" generated when compiling for ", " detected in the compilation of "];
 
-/// Removes the final counts. Clang's are the only lines that name the target; without them, equal messages for
-/// several targets are equal texts. Also removes nvcc's advice on turning warnings off.
+/// Removes the final counts. Clang's are the only lines that name the target; without them, equal messages
+/// for several targets are equal texts. Also removes nvcc's advice on turning warnings off.
 #[must_use]
 pub fn without_counts(text: &str) -> String {
     let is_count = |line: &&str| {
@@ -103,8 +103,8 @@ pub fn without_counts(text: &str) -> String {
     text.lines().filter(|line| !is_count(line)).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// Gives places below the sources' folder, which debug information calls `.`, and below its parent, their whole path, as the other
-/// messages have it.
+/// Gives places below the sources' folder, which debug information calls `.`, and below its parent, their
+/// whole path, as the other messages have it.
 #[must_use]
 pub fn in_folder(text: &str, folder: &Path) -> String {
     let whole = |line: &str| {
@@ -124,7 +124,8 @@ fn head(line: &str) -> Option<(Severity, Option<Place>, String)> {
     if let Some(found) = nvccs_head(line) {
         return Some(found);
     }
-    // `path:line:col: kind: message`, or `program: kind: message`, or, for code compiled from IR, `kind: path:line:col: message`.
+    // `path:line:col: kind: message`, or `program: kind: message`, or, for code compiled from IR, `kind:
+    // path:line:col: message`.
     let (at, kind, severity) = KINDS
         .iter()
         .filter_map(|&(kind, severity)| {

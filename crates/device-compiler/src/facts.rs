@@ -1,24 +1,26 @@
 //! Compiles a source to a code object whose metadata describes each kernel's arguments and their use.
 //!
-//! For HIP kernels, clang writes neither the names and types of arguments into code objects nor whether the kernel
-//! writes through a pointer. It knows these facts during compilation, so [`Compilation::run`] compiles in two steps:
+//! For HIP kernels, clang writes neither the names and types of arguments into code objects nor whether the
+//! kernel writes through a pointer. It knows these facts during compilation, so [`Compilation::run`] compiles
+//! in two steps:
 //! 1. the source to optimised IR, as text, with full debug information;
-//! 2. that IR to machine code, after adding the facts in LLVM's form for OpenCL kernels, which its AMDGPU target
-//!    writes to the metadata as `.name`, `.type_name`, `.is_const` and `.access`.
+//! 2. that IR to machine code, after adding the facts in LLVM's form for OpenCL kernels, which its AMDGPU
+//!    target writes to the metadata as `.name`, `.type_name`, `.is_const` and `.access`.
 //!
-//! Optimisation ends with the first step and code generation begins with the second, so the machine code is the same
-//! as from a single step. Debug information that was not requested is dropped before the second step.
+//! Optimisation ends with the first step and code generation begins with the second, so the machine code is
+//! the same as from a single step. Debug information that was not requested is dropped before the second
+//! step.
 //!
 //! One option is an exception: clang does not pass `-ffp-contract=fast` to the second step. The source's own
-//! arithmetic is marked in the IR and still contracted, but that of the device libraries, such as inside `sinf`, is
-//! not.
+//! arithmetic is marked in the IR and still contracted, but that of the device libraries, such as inside
+//! `sinf`, is not.
 //!
 //! The facts:
-//! - **Type**: the type in the source without typedefs and qualifiers: `float*` for `const real *__restrict__`. HIP's
-//!   vectors have their usual names, `float4`.
+//! - **Type**: the type in the source without typedefs and qualifiers: `float*` for `const real
+//!   *__restrict__`. HIP's vectors have their usual names, `float4`.
 //! - **`.is_const`**: the pointee is declared `const`.
-//! - **Access**: `read_only` or `write_only` if the optimiser has proved it for this target. Otherwise `read_write`,
-//!   or nothing if the source says `const` or the declaration is unknown.
+//! - **Access**: `read_only` or `write_only` if the optimiser has proved it for this target. Otherwise
+//!   `read_write`, or nothing if the source says `const` or the declaration is unknown.
 //!
 //! If a fact about an argument is uncertain, such as a type without a name, it is omitted.
 
@@ -77,13 +79,13 @@ pub struct Ran {
 
 impl Compilation<'_> {
     /// Runs both steps. `front` is a [command of the toolchain](Toolchain::command) with source, target and
-    /// everything else needed for compiling, but without an output and options for its kind. `options` are those of
-    /// the caller, in order. `front` already has them, but some also matter to the second step. `source` is the text
-    /// of the source.
+    /// everything else needed for compiling, but without an output and options for its kind. `options` are
+    /// those of the caller, in order. `front` already has them, but some also matter to the second step.
+    /// `source` is the text of the source.
     ///
     /// # Errors
-    /// [`Error::Program`] if clang cannot be run, [`Error::Limit`] if it was stopped, [`Error::Io`] for intermediate files,
-    /// [`Error::Metrics`].
+    /// [`Error::Program`] if clang cannot be run, [`Error::Limit`] if it was stopped, [`Error::Io`] for
+    /// intermediate files, [`Error::Metrics`].
     pub fn run<'o>(
         &self,
         front: Command,
@@ -93,7 +95,8 @@ impl Compilation<'_> {
         self.run_with(front, options, &[], source)
     }
 
-    /// Like [`run`](Self::run), with the options for a precompiled header that replaces the headers in `front`.
+    /// Like [`run`](Self::run), with the options for a precompiled header that replaces the headers in
+    /// `front`.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -154,8 +157,8 @@ impl Compilation<'_> {
     }
 }
 
-/// The caller's options for the code generator and the linker. Options already recorded in the IR, such as target
-/// features and the precision of mathematics, do no harm.
+/// The caller's options for the code generator and the linker. Options already recorded in the IR, such as
+/// target features and the precision of mathematics, do no harm.
 fn for_code(options: &[&OsStr]) -> Vec<OsString> {
     let mut kept = Vec::new();
     let mut rest = options.iter();

@@ -1,4 +1,5 @@
-//! A parser for the parts of LLVM's textual IR that the facts need: metadata nodes, function headers, quoted texts.
+//! A parser for the parts of LLVM's textual IR that the facts need: metadata nodes, function headers, quoted
+//! texts.
 //!
 //! The text comes from the compiler. Unexpected parts are skipped and never cause a panic.
 

@@ -1,11 +1,14 @@
 //! The device compiler: finding it, running it, and caching its results.
 //!
-//! Two crates use it to compile kernels: [`kernel-build`](https://docs.rs/ferrocm-kernel-build) in build scripts, and
-//! [`hip`](https://docs.rs/ferrocm-hip) at run time. So a program that compiles at run time contains no build tool.
+//! Two crates use it to compile kernels: [`kernel-build`](https://docs.rs/ferrocm-kernel-build) in build
+//! scripts, and [`hip`](https://docs.rs/ferrocm-hip) at run time. So a program that compiles at run time
+//! contains no build tool.
 //!
 //! * [`toolchain`] finds clang, lld, HIP's headers and the device libraries, and reports what is missing.
-//! * [`cuda`] has CUDA's headers for AMD targets, and tells CUDA sources from HIP sources; [`ptx`] turns inline PTX into C++.
-//! * [`facts`] runs clang so that code objects describe each kernel's arguments, and optionally makes kernels count what they do.
+//! * [`cuda`] has CUDA's headers for AMD targets, and tells CUDA sources from HIP sources; [`ptx`] turns
+//!   inline PTX into C++.
+//! * [`facts`] runs clang so that code objects describe each kernel's arguments, and optionally makes kernels
+//!   count what they do.
 //! * [`reads`] records which files a compilation depends on; [`cache`] finds earlier results by them.
 //! * [`limits`] stops a compiler that exceeds a limit; [`Diagnostic`] is one of its messages.
 //!
@@ -22,8 +25,8 @@
 //! ```
 //!
 //! # Contract
-//! Nothing here writes outside the given folders and the cache's. Every failure is an [`Error`] that names what is at
-//! fault.
+//! Nothing here writes outside the given folders and the cache's. Every failure is an [`Error`] that names
+//! what is at fault.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 

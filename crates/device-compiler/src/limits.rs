@@ -1,8 +1,8 @@
 //! Limits on a compiler's time and memory.
 //!
-//! A few lines of C++ can keep a compiler busy forever, or until the machine runs out of memory. Sources that arrive
-//! at run time are therefore compiled with [`Limits`]. Builds have none: their sources are the user's own, and the
-//! user can stop a build.
+//! A few lines of C++ can keep a compiler busy forever, or until the machine runs out of memory. Sources that
+//! arrive at run time are therefore compiled with [`Limits`]. Builds have none: their sources are the user's
+//! own, and the user can stop a build.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -25,10 +25,12 @@ pub struct Limits {
 impl Limits {
     /// No limits.
     pub const NONE: Self = Self { time: None, memory: None };
-    /// Five minutes and 2 GiB. Compiling a kernel with HIP's headers takes clang a second and some 0.4 GiB of address space.
+    /// Five minutes and 2 GiB. Compiling a kernel with HIP's headers takes clang a second and some 0.4 GiB of
+    /// address space.
     pub const DEFAULT: Self = Self { time: Some(Duration::from_secs(300)), memory: Some(2 << 30) };
 
-    /// The limits in `FERROCM_RTC_TIMEOUT` and `FERROCM_RTC_MEMORY`, `none` for no limit; else the [defaults](Self::DEFAULT).
+    /// The limits in `FERROCM_RTC_TIMEOUT` and `FERROCM_RTC_MEMORY`, `none` for no limit; else the
+    /// [defaults](Self::DEFAULT).
     ///
     /// # Errors
     /// A variable has another value.

@@ -1,15 +1,16 @@
 //! A pass over optimised IR that makes kernels count what they do: work-items, waves, bytes and cycles.
 //!
-//! It works on the text between the two steps of [`Compilation`](crate::facts::Compilation), after the optimiser and
-//! before code generation. So it counts the optimised code, and counting prevents no optimisation.
+//! It works on the text between the two steps of [`Compilation`](crate::facts::Compilation), after the
+//! optimiser and before code generation. So it counts the optimised code, and counting prevents no
+//! optimisation.
 //!
 //! - Each block that accesses memory, and the first block of each function, adds one per work-item to its own
-//!   counter. LLVM's pass for atomic additions turns this into one addition per wave. The sizes of the accesses are
-//!   constants of the block and stored in the [`Table`]: the reader of the counters multiplies.
+//!   counter. LLVM's pass for atomic additions turns this into one addition per wave. The sizes of the
+//!   accesses are constants of the block and stored in the [`Table`]: the reader of the counters multiplies.
 //! - Each wave of a kernel reads the clocks at its begin, and adds the differences at its end.
 //!
-//! Loads added by the code generator, such as those of spilled registers and arguments, are not counted. Neither are
-//! accesses by inline assembly and image instructions.
+//! Loads added by the code generator, such as those of spilled registers and arguments, are not counted.
+//! Neither are accesses by inline assembly and image instructions.
 
 mod access;
 mod sizes;
@@ -29,7 +30,8 @@ pub(crate) const SCHEME: &str = "kernel metrics 1";
 
 /// The bits of the shader clock on gfx11, so few that a wave may outlast it.
 const SHORT_CLOCK_BITS: u32 = 20;
-/// Ticks of the constant 100 MHz clock within which the short shader clock does not wrap around, at up to 4 GHz.
+/// Ticks of the constant 100 MHz clock within which the short shader clock does not wrap around, at up to 4
+/// GHz.
 const SHORT_CLOCK_TICKS: u64 = (1 << SHORT_CLOCK_BITS) / 40;
 
 /// The module with counters. A module without functions is unchanged.
@@ -179,7 +181,8 @@ impl Pass<'_> {
         name
     }
 
-    /// Reads the clocks at the start of a kernel, and selects the work-item that adds for its wave: the first, which every wave has.
+    /// Reads the clocks at the start of a kernel, and selects the work-item that adds for its wave: the
+    /// first, which every wave has.
     fn begin(&mut self) {
         for line in [
             "  %ferrocm.low = call i32 @llvm.amdgcn.mbcnt.lo(i32 -1, i32 0)",
@@ -286,8 +289,8 @@ fn is_end(line: &str) -> bool {
     line == "ret void" || line.starts_with("ret void,") || line.contains("@llvm.amdgcn.endpgm(")
 }
 
-/// A group of attributes without those that counting invalidates: that a function does not access memory, and that it
-/// does not synchronise. LLVM knows these facts for its own functions anyway.
+/// A group of attributes without those that counting invalidates: that a function does not access memory, and
+/// that it does not synchronise. LLVM knows these facts for its own functions anyway.
 fn without_memory(line: &str) -> String {
     let memory =
         line.split_once(" memory(").and_then(|(before, rest)| Some((before, rest.split_once(')')?.1)));

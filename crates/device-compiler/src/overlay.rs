@@ -31,7 +31,8 @@ pub struct Rewritten {
     text: String,
 }
 
-/// A path as clang looks it up: joined with the folder of the file with the `#include`, dots removed, links not resolved.
+/// A path as clang looks it up: joined with the folder of the file with the `#include`, dots removed, links
+/// not resolved.
 #[must_use]
 pub fn named(path: &Path) -> PathBuf {
     let mut named = PathBuf::new();
@@ -44,7 +45,8 @@ pub fn named(path: &Path) -> PathBuf {
     named
 }
 
-/// The source and the headers that it reaches, if [`ptx::rewrite`] changes them. Unreadable files are left for clang to report.
+/// The source and the headers that it reaches, if [`ptx::rewrite`] changes them. Unreadable files are left
+/// for clang to report.
 pub fn rewritten<'a>(
     source: &Path,
     includes: &[PathBuf],
@@ -74,7 +76,8 @@ pub fn rewritten<'a>(
     found.into_values().collect()
 }
 
-/// Writes the replacements of files with inline PTX to a folder; returns the options that make clang read them.
+/// Writes the replacements of files with inline PTX to a folder; returns the options that make clang read
+/// them.
 ///
 /// # Errors
 /// [`Error::Io`] names the file.

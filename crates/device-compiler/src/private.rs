@@ -21,7 +21,8 @@ pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
     user: u32,
-    /// The owner of a file that the user creates. It differs from the user on file systems that report the same owner for every file.
+    /// The owner of a file that the user creates. It differs from the user on file systems that report the
+    /// same owner for every file.
     of_new: u32,
 }
 
@@ -54,7 +55,8 @@ impl Owner {
         Ok(())
     }
 
-    /// The content of a file that nobody else can have written, and the file; `None` if it is not a regular file.
+    /// The content of a file that nobody else can have written, and the file; `None` if it is not a regular
+    /// file.
     pub(crate) fn read(self, path: &Path) -> Option<(Vec<u8>, File)> {
         // Opening a pipe would block.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;

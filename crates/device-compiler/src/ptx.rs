@@ -1,9 +1,11 @@
-//! Turns inline PTX into C++: `asm` statements of CUDA sources, which clang would pass to the assembler for AMD's instructions.
+//! Turns inline PTX into C++: `asm` statements of CUDA sources, which clang would pass to the assembler for
+//! AMD's instructions.
 //!
-//! [`rewrite`] replaces each statement whose instructions it knows by calls of the functions in `ferrocm_ptx.h`, on
-//! the same lines. A PTX instruction without an equivalent becomes an error that the compiler reports at that line,
-//! if the code is compiled for the device and not removed as dead code, so guards keep their meaning. Everything else
-//! is unchanged: `asm` statements for AMD's or the host's instructions, and those whose text comes from a macro.
+//! [`rewrite`] replaces each statement whose instructions it knows by calls of the functions in
+//! `ferrocm_ptx.h`, on the same lines. A PTX instruction without an equivalent becomes an error that the
+//! compiler reports at that line, if the code is compiled for the device and not removed as dead code, so
+//! guards keep their meaning. Everything else is unchanged: `asm` statements for AMD's or the host's
+//! instructions, and those whose text comes from a macro.
 
 mod instruction;
 mod template;
@@ -72,8 +74,8 @@ struct Statement {
     template: String,
     /// It must not be reordered with others.
     ordered: bool,
-    /// There are `asm` statements among the operands. The whole statement is unchanged, because the inner ones could
-    /// be rewritten twice.
+    /// There are `asm` statements among the operands. The whole statement is unchanged, because the inner
+    /// ones could be rewritten twice.
     nested: bool,
     outputs: Vec<Operand>,
     inputs: Vec<Operand>,
@@ -128,7 +130,8 @@ impl<'a> Reader<'a> {
         any.then_some(all)
     }
 
-    /// The text in parentheses, on one line and without comments. `None` if it contains a directive or a multi-line string.
+    /// The text in parentheses, on one line and without comments. `None` if it contains a directive or a
+    /// multi-line string.
     fn parenthesised(&mut self) -> Option<String> {
         if !self.take("(") {
             return None;

@@ -1,16 +1,17 @@
 //! The dependencies of a compilation: the files that it read, and those that it looked for and did not find.
 //!
-//! All of this comes from the compiler. It lists the files that it read (`-dependency-file`), including those that
-//! `__has_include` found and `#embed` read. It does not list missing files, so a second run of its preprocessor
-//! reports where it looks (`search`):
+//! All of this comes from the compiler. It lists the files that it read (`-dependency-file`), including those
+//! that `__has_include` found and `#embed` read. It does not list missing files, so a second run of its
+//! preprocessor reports where it looks (`search`):
 //! * the folders in which it looks for headers, including those that do not exist;
-//! * each place where a source asks whether a file exists (`__has_include`, `__has_embed`), and the name that it asks for.
+//! * each place where a source asks whether a file exists (`__has_include`, `__has_embed`), and the name that
+//!   it asks for.
 //!
-//! Inline assembly can also read files (`.incbin`). The compiler does not report these, but the IR has the assembly's
-//! final text (`assembly`).
+//! Inline assembly can also read files (`.incbin`). The compiler does not report these, but the IR has the
+//! assembly's final text (`assembly`).
 //!
-//! If it remains unknown what was read or asked for, such as a name from a macro, the compilation has no known
-//! dependencies, and its result is not cached.
+//! If it remains unknown what was read or asked for, such as a name from a macro, the compilation has no
+//! known dependencies, and its result is not cached.
 
 pub(crate) mod assembly;
 mod options;
@@ -89,8 +90,8 @@ impl Learning {
     }
 }
 
-/// The options that list the files that a compilation reads. The driver refuses -MD for device code, but the compiler
-/// behind it accepts it.
+/// The options that list the files that a compilation reads. The driver refuses -MD for device code, but the
+/// compiler behind it accepts it.
 pub fn list_of_files(list: &Path) -> impl Iterator<Item = OsString> {
     let options = [
         "-dependency-file".into(),
@@ -115,8 +116,8 @@ impl Reads {
         self.search.assembles_files
     }
 
-    /// The dependencies outside the folders `own`, which nobody else changes; `None` if they are unknown or have
-    /// changed in the meantime. `hash` returns a file's hash.
+    /// The dependencies outside the folders `own`, which nobody else changes; `None` if they are unknown or
+    /// have changed in the meantime. `hash` returns a file's hash.
     #[must_use]
     pub fn dependencies(
         &self,

@@ -1,12 +1,14 @@
 //! Finds the device compiler: clang, lld, the HIP headers and the device libraries.
 //!
 //! [`find`] searches, in this order:
-//! 1. `FERROCM_CLANG` (a clang) and `FERROCM_HIP_PATH` (a folder with `include/hip`), which are binding when set,
+//! 1. `FERROCM_CLANG` (a clang) and `FERROCM_HIP_PATH` (a folder with `include/hip`), which are binding when
+//!    set,
 //! 2. an installed ROCm: `ROCM_PATH`, `HIP_PATH`, `/opt/rocm`, `/opt/rocm-*`,
 //! 3. clang 22 or later on `PATH`, with headers and device libraries from any place,
 //! 4. the prefix in the user's cache that `ferrocm setup` creates.
 //!
-//! The error lists every place that was tried and why it was rejected; [`survey`] reports each part separately.
+//! The error lists every place that was tried and why it was rejected; [`survey`] reports each part
+//! separately.
 
 mod answers;
 mod parts;
@@ -23,7 +25,8 @@ pub use crate::error::{Attempt, NotFound};
 pub use search::Search;
 pub use survey::{Finding, Need};
 
-/// The variable that names the command for installing a toolchain, for messages in checkouts with their own command.
+/// The variable that names the command for installing a toolchain, for messages in checkouts with their own
+/// command.
 pub const SETUP_VARIABLE: &str = variables::SETUP.name;
 
 /// Finds a toolchain according to the environment.
@@ -40,7 +43,8 @@ pub fn survey() -> Vec<Finding> {
     Search::from_env().survey()
 }
 
-/// Folder of everything that is kept between builds: `FERROCM_CACHE`, else `ferrocm` in the user's cache folder.
+/// Folder of everything that is kept between builds: `FERROCM_CACHE`, else `ferrocm` in the user's cache
+/// folder.
 ///
 /// `None` if the environment names no such folder (neither `XDG_CACHE_HOME` nor `HOME` is set).
 #[must_use]
@@ -138,7 +142,8 @@ pub struct Toolchain {
 }
 
 impl Toolchain {
-    /// A call of clang that compiles HIP with this toolchain's headers and libraries, independent of the environment.
+    /// A call of clang that compiles HIP with this toolchain's headers and libraries, independent of the
+    /// environment.
     ///
     /// The caller adds target, input and output.
     #[must_use]
@@ -168,7 +173,8 @@ impl Toolchain {
         command
     }
 
-    /// The folder that [`ferrocm setup`](Origin::Prefix) installed it in, by its name and where links lead. None for any other toolchain.
+    /// The folder that [`ferrocm setup`](Origin::Prefix) installed it in, by its name and where links lead.
+    /// None for any other toolchain.
     pub fn folders(&self) -> impl Iterator<Item = PathBuf> {
         let named = if let Origin::Prefix(root) = &self.origin { Some(root.clone()) } else { None };
         let real = named.as_ref().and_then(|root| std::fs::canonicalize(root).ok());
@@ -199,8 +205,8 @@ impl Toolchain {
         command
     }
 
-    /// A hash of everything that determines the compiler's output, independent of its place: its version text and the
-    /// contents of the device libraries. Headers are not included.
+    /// A hash of everything that determines the compiler's output, independent of its place: its version text
+    /// and the contents of the device libraries. Headers are not included.
     ///
     /// # Errors
     /// [`crate::Error::Io`] if the device libraries cannot be read.

@@ -1,7 +1,8 @@
-//! Links a crate's static library into a shared one that replaces a vendor's, with the same name, `SONAME` and symbol versions.
+//! Links a crate's static library into a shared one that replaces a vendor's, with the same name, `SONAME`
+//! and symbol versions.
 //!
-//! For a `cdylib`, rustc passes its own version script, which cannot be combined with others. So the crate is built
-//! as a static library, and the C compiler that Rust links with turns it into a shared one.
+//! For a `cdylib`, rustc passes its own version script, which cannot be combined with others. So the crate is
+//! built as a static library, and the C compiler that Rust links with turns it into a shared one.
 
 use std::ffi::OsString;
 use std::fs::{self, File};

@@ -1,7 +1,8 @@
 //! Messages of a drop-in library on standard error: errors, including fault reports.
 //!
-//! `FERROCM_LOG` sets the level: `off`, `error` (the default), `warn`, `info`, `debug` or `trace`. A program that
-//! handles fault reports itself ([`leave_reports`]) also shows them, so they are written only if the variable is set.
+//! `FERROCM_LOG` sets the level: `off`, `error` (the default), `warn`, `info`, `debug` or `trace`. A program
+//! that handles fault reports itself ([`leave_reports`]) also shows them, so they are written only if the
+//! variable is set.
 
 use std::fmt::{self, Write as _};
 use std::io::Write as _;
@@ -15,13 +16,14 @@ use tracing::{Event, Metadata, Subscriber};
 /// The program handles fault reports itself.
 static REPORTS_ARE_LEFT: AtomicBool = AtomicBool::new(false);
 
-/// Declares that the program handles and shows fault reports itself. They are then not written here, unless the variable asks for it.
+/// Declares that the program handles and shows fault reports itself. They are then not written here, unless
+/// the variable asks for it.
 pub fn leave_reports() {
     REPORTS_ARE_LEFT.store(true, Ordering::Relaxed);
 }
 
-/// Starts writing messages of the variable's level and above, as lines that begin with the library's name. Only the
-/// first call counts, per copy of this crate in the process.
+/// Starts writing messages of the variable's level and above, as lines that begin with the library's name.
+/// Only the first call counts, per copy of this crate in the process.
 pub fn start(library: &'static str) {
     let named = variables::LOG.word().unwrap_or_else(|error| {
         to_standard_error(&format!("{library}: {error}"));

@@ -1,7 +1,7 @@
 //! The program `ferrocm`, the command-line companion of the crates.
 //!
-//! Its only function is [`main`], which other programs of this project also call. The API follows the program and may
-//! change with every version.
+//! Its only function is [`main`], which other programs of this project also call. The API follows the program
+//! and may change with every version.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
@@ -22,7 +22,8 @@ const PROGRAM: Program = Program { name: "ferrocm", also_needs: &[] };
 /// Status for a malformed command line or device URI.
 const USAGE: u8 = 2;
 
-/// ROCm for Rust, with a virtual GPU included: sets up the device compiler, checks it, lists devices, translates CUDA.
+/// ROCm for Rust, with a virtual GPU included: sets up the device compiler, checks it, lists devices,
+/// translates CUDA.
 #[derive(Debug, Parser)]
 #[command(version, arg_required_else_help = true, after_help = HELP)]
 struct Cli {

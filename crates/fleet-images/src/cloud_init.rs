@@ -23,7 +23,8 @@ const BEFORE: &str = "ci/images/steps/agent-after-setup.sh";
 fn block(text: &str, indent: usize, name: &str) -> Result<String> {
     let mut out = String::new();
     for (number, line) in text.lines().enumerate() {
-        // A block takes its indent from its first line, and must not have tabs or control characters before text.
+        // A block takes its indent from its first line, and must not have tabs or control characters before
+        // text.
         let problem = match line {
             line if number == 0 && (line.is_empty() || line.starts_with(' ')) => {
                 "it is the first, and blank or indented"

@@ -46,7 +46,8 @@ impl Keys {
     /// The user data with the keys inserted. `gpg` checks each key again.
     ///
     /// # Errors
-    /// [`Error::File`] for a missing key, [`Error::Key`] for one that differs from the table, and errors about the table.
+    /// [`Error::File`] for a missing key, [`Error::Key`] for one that differs from the table, and errors
+    /// about the table.
     pub fn user_data(&self, table: &Table, project: &Path) -> Result<String> {
         let mut text = crate::files(project)?
             .into_iter()

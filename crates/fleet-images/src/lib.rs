@@ -1,9 +1,9 @@
-//! Generates the images of a pool's machines and of its jobs' containers from one table, `ci/images/images.toml`:
-//! cloud-init's user data and the Dockerfiles.
+//! Generates the images of a pool's machines and of its jobs' containers from one table,
+//! `ci/images/images.toml`: cloud-init's user data and the Dockerfiles.
 //!
-//! [`files`] generates the checked-in files. Keys that sign packages are not part of the project: the checked-in user
-//! data has a placeholder for each, and [`Keys`] inserts the keys that [`fetch.sh`](../../../ci/images/keys/fetch.sh)
-//! has fetched and checked.
+//! [`files`] generates the checked-in files. Keys that sign packages are not part of the project: the
+//! checked-in user data has a placeholder for each, and [`Keys`] inserts the keys that
+//! [`fetch.sh`](../../../ci/images/keys/fetch.sh) has fetched and checked.
 
 mod cloud_init;
 mod docker;
@@ -95,8 +95,8 @@ pub fn table(project: &Path) -> Result<Table> {
     Table::parse(&read(&project.join(TABLE))?)
 }
 
-/// All files generated from the table and the scripts in a project's folder. The oldest supported compiler is that of
-/// the project's manifest.
+/// All files generated from the table and the scripts in a project's folder. The oldest supported compiler is
+/// that of the project's manifest.
 ///
 /// # Errors
 /// As [`table`], and errors about scripts.

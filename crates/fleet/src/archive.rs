@@ -19,8 +19,8 @@ pub struct Item {
     pub path: PathBuf,
 }
 
-/// The files below a folder, sorted by name. A link to a file below the folder counts as that file. Other links,
-/// sockets and the like are refused, because their targets are not in the archive.
+/// The files below a folder, sorted by name. A link to a file below the folder counts as that file. Other
+/// links, sockets and the like are refused, because their targets are not in the archive.
 ///
 /// # Errors
 /// The folder cannot be read, or contains something that is not a file.
@@ -58,7 +58,8 @@ fn leads_to_file(link: &Path, root: &Path) -> bool {
     link.canonicalize().is_ok_and(|path| path.starts_with(root) && path.is_file())
 }
 
-/// Writes a `.tar.gz` of files, below one folder of this name. Equal files give equal archives, regardless of user and time.
+/// Writes a `.tar.gz` of files, below one folder of this name. Equal files give equal archives, regardless of
+/// user and time.
 ///
 /// # Errors
 /// A file cannot be read, or the archive cannot be written.

@@ -39,14 +39,16 @@ pub struct Fleet {
     pub r#ref: String,
     /// When nightly builds start: five fields as in crontab, in UTC.
     pub nightly: String,
-    /// Where `publish` puts archives and `dependencies` looks for them: a folder, or an address that supports PUT and GET.
+    /// Where `publish` puts archives and `dependencies` looks for them: a folder, or an address that supports
+    /// PUT and GET.
     pub store: String,
     /// The time limit of a job in minutes, unless the component sets one.
     pub timeout: u32,
     /// The maximum size in MiB of a failed job's container to keep; 0 keeps none.
     #[serde(default)]
     pub container_limit: u32,
-    /// The name of Azure's service connection to the repository with the templates; `None` if both are in one organisation.
+    /// The name of Azure's service connection to the repository with the templates; `None` if both are in one
+    /// organisation.
     #[serde(default)]
     pub azure_endpoint: Option<String>,
 }

@@ -154,7 +154,8 @@ impl Suite {
         xml
     }
 
-    /// Applies the component's rows to the tests. Expected failures pass; an expected failure that does not occur fails.
+    /// Applies the component's rows to the tests. Expected failures pass; an expected failure that does not
+    /// occur fails.
     pub fn judge(&mut self, expected: &[Exception], target: &str, device: &str) {
         for case in &mut self.cases {
             let Some(row) = expected.iter().find(|row| row.holds(&case.name, target, device)) else {
@@ -176,7 +177,8 @@ impl Suite {
 }
 
 impl Suite {
-    /// Adds a failure for each row that applies to a device of a target and matches none of the tests, which must be all tests.
+    /// Adds a failure for each row that applies to a device of a target and matches none of the tests, which
+    /// must be all tests.
     pub fn refuse_rows_without_tests(&mut self, rows: &[Exception], target: &str, device: &str) {
         let fits = |row: &Exception| self.cases.iter().any(|case| row.holds(&case.name, target, device));
         let stale: Vec<_> = rows.iter().filter(|row| row.about(target, device) && !fits(row)).collect();

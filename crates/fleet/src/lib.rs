@@ -1,11 +1,11 @@
-//! Pipelines for many repositories with GPU code: one [description](Description) of components, targets and pools of machines, one
-//! [table of stages](stages), written as templates for [GitHub Actions, Azure Pipelines and GitLab CI](mod@write),
-//! and [run](mod@run) in the same way on a developer's machine.
+//! Pipelines for many repositories with GPU code: one [description](Description) of components, targets and
+//! pools of machines, one [table of stages](stages), written as templates for [GitHub Actions, Azure
+//! Pipelines and GitLab CI](mod@write), and [run](mod@run) in the same way on a developer's machine.
 //!
-//! A step is a script in `ci/steps` that takes its inputs from environment variables. Everything that needs more than
-//! a few lines of shell is here:
-//! [rows of the job matrix](rows), [verdicts on tests](junit), [reproducible archives](archive), [manifests](manifest),
-//! [findings] as annotations and comments, and [summaries](summary) with the reports of virtual GPUs on [faults].
+//! A step is a script in `ci/steps` that takes its inputs from environment variables. Everything that needs
+//! more than a few lines of shell is here: [rows of the job matrix](rows), [verdicts on tests](junit),
+//! [reproducible archives](archive), [manifests](manifest), [findings] as annotations and comments, and
+//! [summaries](summary) with the reports of virtual GPUs on [faults].
 //!
 //! The crate neither compiles nor runs kernels; `cargo xtask ci` does.
 #![warn(missing_docs)]

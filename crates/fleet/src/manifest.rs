@@ -1,4 +1,5 @@
-//! The contents and the origin of an archive, as JSON and as a page for people. `ci/manifest.schema.json` is the schema.
+//! The contents and the origin of an archive, as JSON and as a page for people. `ci/manifest.schema.json` is
+//! the schema.
 
 use std::fmt::Write;
 use std::path::Path;

@@ -90,7 +90,8 @@ pub fn jobs(description: &Description, local: &Local, choice: &Choice) -> Result
         wanted.extend(more);
         index += 1;
     }
-    // A requested target runs whatever its tier. Without one, the targets of the tier run, with one system and one release.
+    // A requested target runs whatever its tier. Without one, the targets of the tier run, with one system
+    // and one release.
     let chosen = |row: &&Row| match choice.targets.is_empty() {
         true => row.tier <= local.tier,
         false => choice.targets.contains(&row.target),

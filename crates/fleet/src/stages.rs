@@ -1,5 +1,5 @@
-//! The stages of a pipeline, the same for all components and all systems: one table, for writing templates and for
-//! running stages on a developer's machine.
+//! The stages of a pipeline, the same for all components and all systems: one table, for writing templates
+//! and for running stages on a developer's machine.
 
 use crate::Error;
 
@@ -83,7 +83,8 @@ pub struct Stage {
     pub needs: &'static [&'static str],
     /// The inputs of its jobs.
     pub takes: &'static [Take],
-    /// Whether its jobs leave files for other jobs or for people: an artifact named after the stage and the row.
+    /// Whether its jobs leave files for other jobs or for people: an artifact named after the stage and the
+    /// row.
     pub leaves: bool,
     /// Its scripts, in order.
     pub steps: &'static [Step],

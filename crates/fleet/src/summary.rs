@@ -1,4 +1,5 @@
-//! The summary of a job, in Markdown: which tests failed and how, which kernel faulted and where, and how to reproduce it.
+//! The summary of a job, in Markdown: which tests failed and how, which kernel faulted and where, and how to
+//! reproduce it.
 
 use std::fmt::Write;
 use std::path::Path;

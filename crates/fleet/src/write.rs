@@ -1,7 +1,7 @@
 //! Templates for each system, from one description and the one table of [stages](crate::stages).
 //!
-//! Writers add nothing to a step's shell command. A system's own part is how a job gets its machine, its sources, its
-//! variables and the files of other jobs.
+//! Writers add nothing to a step's shell command. A system's own part is how a job gets its machine, its
+//! sources, its variables and the files of other jobs.
 
 mod azure;
 mod github;
@@ -133,8 +133,8 @@ pub fn files(description: &Description) -> Vec<File> {
     files
 }
 
-/// The rows of a component, a file for each tier and kind of job, and the patterns of its files: for steps that
-/// choose at run time. A list without line breaks is a single line, so no program is needed to read it.
+/// The rows of a component, a file for each tier and kind of job, and the patterns of its files: for steps
+/// that choose at run time. A list without line breaks is a single line, so no program is needed to read it.
 fn matrix(description: &Description, component: &Component) -> Vec<File> {
     let rows = Rows::of(description, component);
     let folder = PathBuf::from(format!("ci/matrix/{}", component.name));

@@ -159,7 +159,8 @@ fn pad(out: &mut String, indent: usize) {
     out.extend(std::iter::repeat_n(' ', indent));
 }
 
-/// A text in one line, quoted if it would otherwise mean something else; in an inline list, this includes commas and brackets.
+/// A text in one line, quoted if it would otherwise mean something else; in an inline list, this includes
+/// commas and brackets.
 fn scalar(text: &str, in_line: bool) -> String {
     let first = text.chars().next();
     let special = first.is_none_or(|first| "-?:,[]{}#&*!|>'\"%@`~ 0123456789.+".contains(first))

@@ -1,5 +1,5 @@
-//! 8-bit floats: the formats of the Open Compute Project, and AMD's own formats of gfx940 to gfx942 ("FNUZ"), which have one zero, one
-//! NaN, and an exponent bias greater by one.
+//! 8-bit floats: the formats of the Open Compute Project, and AMD's own formats of gfx940 to gfx942 ("FNUZ"),
+//! which have one zero, one NaN, and an exponent bias greater by one.
 //!
 //! ```
 //! use float8::Format;
@@ -81,7 +81,8 @@ impl Format {
         if code & 0x80 == 0 { value } else { -value }
     }
 
-    /// The code of the nearest number, ties to even. Numbers too large, and infinities, become the largest finite number.
+    /// The code of the nearest number, ties to even. Numbers too large, and infinities, become the largest
+    /// finite number.
     pub const fn encode(self, value: f64) -> u8 {
         let sign = if value.is_sign_negative() { 0x80 } else { 0 };
         let magnitude = value.abs();
@@ -94,7 +95,8 @@ impl Format {
         let (bits, least) = (self.significand_bits(), self.least_exponent());
         let own = (magnitude.to_bits() >> 52) as i32 - 1023;
         let exponent = if own > least { own } else { least };
-        // A multiple of the distance between numbers here. If rounding reaches the next power of two, its code is the next one.
+        // A multiple of the distance between numbers here. If rounding reaches the next power of two, its
+        // code is the next one.
         let steps = round_ties_even(magnitude * power_of_two(bits as i32 - exponent));
         let code = (((exponent - least) as u8) << bits) + steps;
         // AMD's formats have no negative zero: its code is NaN.

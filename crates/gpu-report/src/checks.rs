@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The checks that dispatches run with. The environment variable `FERROCM_VGPU_CHECK` sets the initial value of the
-/// process: `barriers`, `bounds`, `outputs`, `races`, `uninitialised`, several of these separated by commas, `all`, or
-/// `none`.
+/// The checks that dispatches run with. The environment variable `FERROCM_VGPU_CHECK` sets the initial value
+/// of the process: `barriers`, `bounds`, `outputs`, `races`, `uninitialised`, several of these separated by
+/// commas, `all`, or `none`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Checks {
     /// Control flow and addresses must not depend on uninitialised registers or memory.
@@ -16,9 +16,9 @@ pub struct Checks {
     pub barriers: bool,
     /// Accesses to the same bytes of LDS, at least one of them a write, must be ordered.
     pub races: bool,
-    /// Accesses to LDS must stay within the size that the workgroup asked for, and accesses to the kernel's arguments
-    /// within the declared size. Without this check, LDS beyond the allocated size reads as zero and ignores writes,
-    /// and the rest of the arguments' last page is ordinary memory, as on hardware.
+    /// Accesses to LDS must stay within the size that the workgroup asked for, and accesses to the kernel's
+    /// arguments within the declared size. Without this check, LDS beyond the allocated size reads as zero
+    /// and ignores writes, and the rest of the arguments' last page is ordinary memory, as on hardware.
     pub bounds: bool,
 }
 

@@ -87,7 +87,8 @@ macro_rules! sums {
 }
 
 sums! {
-    /// Lanes of vector instructions, memory instructions included; not of matrix instructions, which ignore EXEC.
+    /// Lanes of vector instructions, memory instructions included; not of matrix instructions, which ignore
+    /// EXEC.
     Lanes {
         /// Lanes that EXEC enabled, summed over all instructions.
         active,
@@ -127,9 +128,11 @@ sums! {
         conditional,
         /// Conditional branches that were taken.
         taken,
-        /// Conditional branches that a wave reached while some, but not all, of its initial lanes were disabled.
+        /// Conditional branches that a wave reached while some, but not all, of its initial lanes were
+        /// disabled.
         partial_exec,
-        /// How often an instruction disabled some but not all of the enabled lanes, so that the wave diverged.
+        /// How often an instruction disabled some but not all of the enabled lanes, so that the wave
+        /// diverged.
         splits,
     }
 }
@@ -166,8 +169,8 @@ pub struct Counters {
     pub kernel: String,
     /// The device's target.
     pub target: String,
-    /// Whether the dispatch ended without a fault. After a fault, unfinished workgroups count up to the point they
-    /// reached.
+    /// Whether the dispatch ended without a fault. After a fault, unfinished workgroups count up to the point
+    /// they reached.
     pub complete: bool,
     /// Work-items per dimension.
     pub grid: [u32; 3],

@@ -170,7 +170,8 @@ pub enum FaultKind {
         /// Waves of the workgroup.
         waves: u32,
     },
-    /// Two unordered accesses to a byte of LDS, at least one of them a write ([`Checks::races`](crate::Checks::races)).
+    /// Two unordered accesses to a byte of LDS, at least one of them a write
+    /// ([`Checks::races`](crate::Checks::races)).
     Race {
         /// The byte, relative to the start of the workgroup's LDS.
         address: u64,
@@ -277,9 +278,9 @@ pub struct Fault {
     pub target: String,
     /// The instruction that failed.
     pub at: Site,
-    /// Another instruction that is involved, and how. For an endless barrier, it is where a wave waits; for a divergent
-    /// barrier, where the other wave is instead; for a data race, the other access; for an uninitialised value, the
-    /// load.
+    /// Another instruction that is involved, and how. For an endless barrier, it is where a wave waits; for a
+    /// divergent barrier, where the other wave is instead; for a data race, the other access; for an
+    /// uninitialised value, the load.
     pub other: Option<(Cow<'static, str>, Box<Site>)>,
 }
 
@@ -300,8 +301,8 @@ fn describe(allocation: &Allocation) -> String {
 }
 
 impl FaultKind {
-    /// The address that was accessed, if the fault concerns one. It is an address in global memory, or relative to the
-    /// start of LDS, scratch memory or the arguments.
+    /// The address that was accessed, if the fault concerns one. It is an address in global memory, or
+    /// relative to the start of LDS, scratch memory or the arguments.
     pub fn address(&self) -> Option<u64> {
         match self {
             FaultKind::OutOfBounds { address, .. }

@@ -6,8 +6,9 @@
 //! | [`Counters`] | what a kernel did: instructions by class, active lanes, memory traffic, LDS bank conflicts, occupancy |
 //! | [`Checks`], [`CounterFormat`] | what to request from a virtual GPU: checks, which take time, and counters, for people or programs |
 //!
-//! Faults and counters can be read from JSON, written as JSON, and printed as text for people. The virtual GPU fills
-//! them and `hip` shows them, without depending on each other. A program that reads reports from a file needs neither.
+//! Faults and counters can be read from JSON, written as JSON, and printed as text for people. The virtual
+//! GPU fills them and `hip` shows them, without depending on each other. A program that reads reports from a
+//! file needs neither.
 //!
 //! Reports may come from outside: no number in them can make formatting or a sum panic.
 //!

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct SourceFrame {
     /// The function's name, demangled.
     pub function: Option<String>,
-    /// The file, by the name that the compiler was given. `kernel-build` uses names relative to the source folder.
+    /// The file, by the name that the compiler was given. `kernel-build` uses names relative to the source
+    /// folder.
     pub file: Option<String>,
     /// The line, from 1; none for instructions that belong to no line.
     pub line: Option<u32>,

@@ -34,7 +34,8 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
     }
     let mut generics = input.generics.clone();
     let checks = if generics.params.is_empty() {
-        // A name that no field's type can refer to: constants inside the types, such as array lengths, can see it.
+        // A name that no field's type can refer to: constants inside the types, such as array lengths, can
+        // see it.
         let plain = format_ident!("__device_copy_size_of_plain_data");
         let fields = types.iter().map(|ty| quote_spanned!(ty.span()=> #plain::<#ty>()));
         let padding = format!(
@@ -59,7 +60,8 @@ pub(crate) fn derive(input: &DeriveInput) -> Result<TokenStream> {
         const _: () = {
             #checks
         };
-        // SAFETY: the fields are plain data, there are no bytes between or after them, and the layout is fixed.
+        // SAFETY: the fields are plain data, there are no bytes between or after them, and the layout is
+        // fixed.
         #[automatically_derived]
         unsafe impl #parameters ::hip::DeviceCopy for #name #arguments #clause {
             const NUMBER: ::core::option::Option<::hip::Number> =

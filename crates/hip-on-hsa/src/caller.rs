@@ -1,10 +1,11 @@
 //! Checks addresses that C programs pass before accessing them, so that a bad address is an error of the call
 //! and does not end the process.
 //!
-//! An address is refused if it is null, misaligned for what should be there, in the first 64 KiB or in the kernel's
-//! half. An address on the calling thread's own stack, such as most places for results, needs no further check. All
-//! others are probed page by page with system calls that read or write a word (`futex`) and are always permitted. A
-//! call takes a tenth of a microsecond and changes nothing: it writes the value that was there.
+//! An address is refused if it is null, misaligned for what should be there, in the first 64 KiB or in the
+//! kernel's half. An address on the calling thread's own stack, such as most places for results, needs no
+//! further check. All others are probed page by page with system calls that read or write a word (`futex`)
+//! and are always permitted. A call takes a tenth of a microsecond and changes nothing: it writes the value
+//! that was there.
 //!
 //! This finds addresses that are bad when the call begins. It does not find memory that another thread unmaps
 //! during the call, or readable addresses of something else; functions of the program that HIP is to call
@@ -24,7 +25,8 @@ const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 pub(crate) const PAGE: usize = 4096;
 /// Linux maps nothing for programs below this.
 const LOWEST: usize = 64 << 10;
-/// The first address above user space with four levels of page tables; programs get five levels only on request.
+/// The first address above user space with four levels of page tables; programs get five levels only on
+/// request.
 const END: usize = 1 << 47;
 /// For ranges larger than this, only the ends are probed, and whether everything in between is mapped.
 const WHOLE: usize = 16 * PAGE;
@@ -198,7 +200,8 @@ fn holds<T>(address: *const T, count: usize, access: Access) -> bool {
 /// A place for a result, or a structure to change.
 ///
 /// # Safety
-/// At the address is a value of the type, nothing else uses it during the call, and it lives until the call ends.
+/// At the address is a value of the type, nothing else uses it during the call, and it lives until the call
+/// ends.
 pub(crate) unsafe fn place<'a, T>(address: *mut T) -> Result<&'a mut T> {
     if !holds(address, 1, Access::Write) {
         return Err(INVALID_VALUE);
@@ -231,7 +234,8 @@ pub(crate) unsafe fn store_optional<T>(address: *mut T, value: T) -> Result {
 /// A structure to read.
 ///
 /// # Safety
-/// At the address is a value of the type, nothing changes it during the call, and it lives until the call ends.
+/// At the address is a value of the type, nothing changes it during the call, and it lives until the call
+/// ends.
 pub(crate) unsafe fn value<'a, T>(address: *const T) -> Result<&'a T> {
     if !holds(address, 1, Access::Read) {
         return Err(INVALID_VALUE);

@@ -28,8 +28,8 @@ pub(crate) fn after_calls(function: fn()) {
     let _ = AFTER_CALLS.set(function);
 }
 
-/// Runs an entry point: turns its result into a code, remembers the code for this thread, and keeps a panic from
-/// unwinding into C.
+/// Runs an entry point: turns its result into a code, remembers the code for this thread, and keeps a panic
+/// from unwinding into C.
 ///
 /// In a [timeline], it is a slice with the name of the function that the closure is in.
 pub(crate) fn entry<F: FnOnce() -> Result>(call: F) -> hipError_t {
@@ -129,7 +129,8 @@ pub(crate) fn from_queue_fault(status: hsa_status_t) -> hipError_t {
         hsa_status_t::HSA_STATUS_ERROR_OUT_OF_REGISTERS | hsa_status_t::HSA_STATUS_ERROR_OUT_OF_RESOURCES => {
             hipError_t::hipErrorLaunchOutOfResources
         }
-        // HIP has no code for an illegal instruction or a trap; AMD's headers name this one for device exceptions.
+        // HIP has no code for an illegal instruction or a trap; AMD's headers name this one for device
+        // exceptions.
         _ => hipError_t::hipErrorLaunchFailure,
     }
 }

@@ -88,7 +88,8 @@ impl Gpu {
         })
     }
 
-    /// Whether the host reads and writes device memory about as fast as its own, so that copies by the host are best.
+    /// Whether the host reads and writes device memory about as fast as its own, so that copies by the host
+    /// are best.
     ///
     /// HSA's link information does not tell: reads over PCI Express take fifty times as long as reads of
     /// memory that is really the host's. So it is measured, once, on first use.
@@ -135,8 +136,8 @@ impl Gpu {
 
     /// Whether all workgroups of a grid can wait for each other with the device libraries' functions.
     ///
-    /// They use counters in memory from gfx11 on and on gfx942 and gfx950. Elsewhere they use global wave sync, which
-    /// a kernel has to initialise on hardware; this runtime has no kernels.
+    /// They use counters in memory from gfx11 on and on gfx942 and gfx950. Elsewhere they use global wave
+    /// sync, which a kernel has to initialise on hardware; this runtime has no kernels.
     pub(crate) fn has_grid_barriers(&self) -> bool {
         let by_memory = match self.info.gfx {
             [9, minor, _] => minor >= 4,

@@ -1,8 +1,9 @@
 //! The HIP function table implemented over any HSA function table.
 //!
-//! [`table`] takes an HSA implementation, AMD's own runtime or the virtual GPU, and implements HIP on top of it:
-//! devices, memory, copies, streams, events, modules and launches. [`FUNCTIONS`] lists the implemented functions;
-//! every other function of the table returns `hipErrorNotSupported`, and `Table::has` is false for it.
+//! [`table`] takes an HSA implementation, AMD's own runtime or the virtual GPU, and implements HIP on top of
+//! it: devices, memory, copies, streams, events, modules and launches. [`FUNCTIONS`] lists the implemented
+//! functions; every other function of the table returns `hipErrorNotSupported`, and `Table::has` is false for
+//! it.
 //!
 //! ```no_run
 //! let hsa = hsa_sys::Table::load()?;
@@ -105,8 +106,8 @@ pub fn table_of(hsa: &'static hsa_sys::Table, visible: Visible) -> Result<&'stat
     Ok(api::table::table())
 }
 
-/// The HIP table, without starting the runtime. Until [`table`] or [`table_of`] has succeeded, functions that need a
-/// device return `hipErrorNotInitialized`.
+/// The HIP table, without starting the runtime. Until [`table`] or [`table_of`] has succeeded, functions that
+/// need a device return `hipErrorNotInitialized`.
 pub fn unstarted() -> &'static hip_sys::Table {
     api::table::table()
 }

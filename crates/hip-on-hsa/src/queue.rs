@@ -1,4 +1,5 @@
-//! Queues: the packets written to them, their progress, and what happens when they fail. Nothing here uses streams.
+//! Queues: the packets written to them, their progress, and what happens when they fail. Nothing here uses
+//! streams.
 
 pub(crate) mod arguments;
 pub(crate) mod hostcall;

@@ -44,7 +44,8 @@ struct Free {
 /// All live objects of one kind.
 pub(crate) struct Registry<T> {
     kind: Kind,
-    /// Chunk `n` holds `FIRST_CHUNK << n` slots; slots never move, so that a look-up takes only its slot's lock.
+    /// Chunk `n` holds `FIRST_CHUNK << n` slots; slots never move, so that a look-up takes only its slot's
+    /// lock.
     chunks: [OnceLock<Chunk<T>>; CHUNKS],
     free: Mutex<Free>,
     marker: PhantomData<T>,

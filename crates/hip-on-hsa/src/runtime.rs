@@ -148,7 +148,8 @@ fn host(hsa: Hsa) -> std::result::Result<(hsa_agent_t, hsa_amd_memory_pool_t, hs
     };
     let kernarg = with_flag(hsa_amd_memory_pool_global_flag_t::HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT)
         .ok_or(Error::NoHostPool("kernel arguments"))?;
-    // A separate pool for fine-grained memory if there is one, else the kernarg pool, which is fine-grained too.
+    // A separate pool for fine-grained memory if there is one, else the kernarg pool, which is fine-grained
+    // too.
     let fine = hsa_amd_memory_pool_global_flag_t::HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED;
     let host = pools
         .iter()
@@ -231,8 +232,9 @@ impl Runtime {
         (time.as_nanos() * u128::from(self.frequency) / 1_000_000_000) as u64
     }
 
-    /// For polling threads: checks the health of all streams from time to time, because the condition may depend on
-    /// any of them. Locked streams are skipped, so that code that has locked a stream can call this.
+    /// For polling threads: checks the health of all streams from time to time, because the condition may
+    /// depend on any of them. Locked streams are skipped, so that code that has locked a stream can call
+    /// this.
     pub(crate) fn look_after_streams(&self) {
         let now = (self.started.elapsed().as_nanos() / LOOKS_APART.as_nanos()) as u64;
         if self.looked.swap(now, Ordering::Relaxed) != now {
@@ -242,9 +244,9 @@ impl Runtime {
 
     /// Waits until a signal is less than a value: first awake, as most waits are short, then asleep.
     ///
-    /// Nothing that this runtime waits for can stay away for ever: a failed queue ends its waits itself, and copies
-    /// that fail without ending are looked for while waiting, as are queues whose packets or signals were
-    /// overwritten.
+    /// Nothing that this runtime waits for can stay away for ever: a failed queue ends its waits itself, and
+    /// copies that fail without ending are looked for while waiting, as are queues whose packets or signals
+    /// were overwritten.
     pub(crate) fn wait_less(&self, signal: hsa_signal_t, value: i64) {
         self.wait_less_and(signal, value, || (self.check_health)(self));
     }

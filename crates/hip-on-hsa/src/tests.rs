@@ -38,7 +38,8 @@ pub(super) type E = hipError_t;
 pub(super) const OK: E = E::hipSuccess;
 pub(super) const NULL: hipStream_t = std::ptr::null_mut();
 
-/// Calls a function of the table. Each test keeps the contract of the function, or breaks it where that is an error.
+/// Calls a function of the table. Each test keeps the contract of the function, or breaks it where that is an
+/// error.
 macro_rules! hip {
     ($hip:expr, $name:ident($($argument:expr),* $(,)?)) => {
         // SAFETY: as the macro says.

@@ -14,8 +14,8 @@
 //! An empty grid does not count, because no work is missing.
 //!
 //! The stream continues: unlike with a fault, no earlier or later work is lost. Calls that return their code
-//! to the
-//! program (`hipModuleLaunchKernel`, `hipLaunchCooperativeKernel`, `hipLaunchKernel` itself) count as reported.
+//! to the program (`hipModuleLaunchKernel`, `hipLaunchCooperativeKernel`, `hipLaunchKernel` itself) count as
+//! reported.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -2,7 +2,8 @@
 
 use hsa_sys::{Table, hsa_agent_t};
 
-/// Which of HSA's GPUs a program sees as devices, and in what order. The default is all of them, in HSA's order.
+/// Which of HSA's GPUs a program sees as devices, and in what order. The default is all of them, in HSA's
+/// order.
 ///
 /// It consists of lists, each of which selects from the result of the previous one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

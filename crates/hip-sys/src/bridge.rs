@@ -1,14 +1,14 @@
 //! Adapters that give an older library's functions their newest form.
 //!
-//! A [`Table`] promises the types and values of the newest headers. HIP kept the names of many functions while their arguments changed,
-//! so calls of an older library must be converted. This module does that once, when the table of a loaded library is filled: the entry
-//! becomes a function of this module, which converts and calls the library's own. If an older form cannot be converted, the entry
-//! becomes a stub.
+//! A [`Table`] promises the types and values of the newest headers. HIP kept the names of many functions
+//! while their arguments changed, so calls of an older library must be converted. This module does that once,
+//! when the table of a loaded library is filled: the entry becomes a function of this module, which converts
+//! and calls the library's own. If an older form cannot be converted, the entry becomes a stub.
 //!
-//! The symbols that a library exports tell its form ([`Generation`]). A bridge function finds the library's own function through a
-//! number that is part of its type. So there is one set of bridge functions for each library that may be loaded at the same time,
-//! [`SLOTS`] in all; beyond that the entries are stubs. A library that needs no bridge takes no slot, and one that is opened again
-//! reuses its slot.
+//! The symbols that a library exports tell its form ([`Generation`]). A bridge function finds the library's
+//! own function through a number that is part of its type. So there is one set of bridge functions for each
+//! library that may be loaded at the same time, [`SLOTS`] in all; beyond that the entries are stubs. A
+//! library that needs no bridge takes no slot, and one that is opened again reuses its slot.
 //!
 //! `docs/internals/abi.md` in the repository has the reason and the history of each adapter.
 
@@ -59,8 +59,8 @@ const MARKS: [(Generation, &CStr, (u32, u32)); 5] = [
 ];
 
 impl Generation {
-    /// The newest generation that a library's symbols indicate. The version, if known, may indicate a newer one: another vendor's
-    /// library, or a reduced one, may lack the symbol.
+    /// The newest generation that a library's symbols indicate. The version, if known, may indicate a newer
+    /// one: another vendor's library, or a reduced one, may lack the symbol.
     fn of(exports: impl Fn(&CStr) -> bool, version: Option<Version>) -> Generation {
         MARKS
             .into_iter()
@@ -91,8 +91,8 @@ macro_rules! originals {
                 Originals {
                     generation,
                     $($name: lookup(c_name(concat!(stringify!($name), "\0"))).map(|address| {
-                        // SAFETY: the caller vouches that it is that function. The type is the one it has in the
-                        // generations in which it is used.
+                        // SAFETY: the caller vouches that it is that function. The type is the one it has in
+                        // the generations in which it is used.
                         unsafe { std::mem::transmute::<NonNull<c_void>, $type>(address) }
                     }),)*
                 }
@@ -224,7 +224,8 @@ bridges! {
 
 macro_rules! unbridged {
     ($($entry:ident,)*) => {
-        /// Replaces entries by stubs that no HIP 5 is known to export, but whose arguments would have another form if one did.
+        /// Replaces entries by stubs that no HIP 5 is known to export, but whose arguments would have another
+        /// form if one did.
         fn refuse(table: &mut Table) {
             $(table.$entry = Table::unsupported().$entry;)*
         }

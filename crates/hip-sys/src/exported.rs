@@ -6,8 +6,8 @@ use std::ptr::NonNull;
 
 use crate::{DeviceFunction, DeviceOutput, Extensions, OpenVirtual, hipError_t, hipStream_t};
 
-/// The name of the function, a [`GetExtensions`]. Its number is the version of [`ExportedExtensions`]: fields are only added, at the
-/// end, and any other change gives the function another number.
+/// The name of the function, a [`GetExtensions`]. Its number is the version of [`ExportedExtensions`]: fields
+/// are only added, at the end, and any other change gives the function another number.
 pub const EXTENSIONS_SYMBOL: &CStr = c"ferrocm_hip_extensions_1";
 
 /// Returns a library's extensions, which live as long as the process. Does not start the library.
@@ -65,13 +65,13 @@ impl ExportedExtensions {
     /// The extensions of a library; none if it is not this project's.
     ///
     /// # Safety
-    /// `lookup` returns functions of a HIP library that live as long as the process. If it finds the name [`EXTENSIONS_SYMBOL`], that
-    /// function is a [`GetExtensions`].
+    /// `lookup` returns functions of a HIP library that live as long as the process. If it finds the name
+    /// [`EXTENSIONS_SYMBOL`], that function is a [`GetExtensions`].
     pub(crate) unsafe fn of_library(lookup: impl Fn(&CStr) -> Option<NonNull<c_void>>) -> Option<Self> {
         let function = lookup(EXTENSIONS_SYMBOL)?;
-        // SAFETY: a function of that name has this signature, and returns null or a structure that lives as long as the process. The
-        // structure begins with its size, and has that many bytes; missing fields are null. Each field has the type that it had when it
-        // was added.
+        // SAFETY: a function of that name has this signature, and returns null or a structure that lives as
+        // long as the process. The structure begins with its size, and has that many bytes; missing fields
+        // are null. Each field has the type that it had when it was added.
         unsafe {
             let get = std::mem::transmute::<NonNull<c_void>, GetExtensions>(function);
             let given = NonNull::new(get().cast_mut())?;

@@ -3,10 +3,11 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr::NonNull;
 
-/// The functions with which compiled host code registers its fat binaries, and the host addresses of the kernels and variables in them.
-/// HIP's headers do not declare them.
+/// The functions with which compiled host code registers its fat binaries, and the host addresses of the
+/// kernels and variables in them. HIP's headers do not declare them.
 ///
-/// `register_fat_binary` returns a fat binary's handle. Headers and names must stay valid until it is unregistered.
+/// `register_fat_binary` returns a fat binary's handle. Headers and names must stay valid until it is
+/// unregistered.
 #[derive(Clone, Copy, Debug)]
 pub struct HostCode {
     /// `__hipRegisterFatBinary`, with the fat binary's header.

@@ -1,12 +1,13 @@
 //! Raw bindings to AMD's HIP runtime: generated types, and a function table that is filled at run time.
 //!
-//! [`bindings`] merges the types and constants of the headers of ROCm 5.2 to 7.2, with the newest layouts and values; [`legacy`] has
-//! the older forms. [`Table`] has every function that any of these headers declares. Nothing is linked: [`Table::load`] opens the
-//! vendor's library at run time, and an implementation in the process fills a table through [`Builder`]. Functions that the
-//! implementation lacks are stubs that return `hipErrorNotSupported`, so calls through the table need no branch; [`Table::has`] tells
-//! the two apart.
+//! [`bindings`] merges the types and constants of the headers of ROCm 5.2 to 7.2, with the newest layouts and
+//! values; [`legacy`] has the older forms. [`Table`] has every function that any of these headers declares.
+//! Nothing is linked: [`Table::load`] opens the vendor's library at run time, and an implementation in the
+//! process fills a table through [`Builder`]. Functions that the implementation lacks are stubs that return
+//! `hipErrorNotSupported`, so calls through the table need no branch; [`Table::has`] tells the two apart.
 //!
-//! C enums are newtypes with associated constants, because a library newer than the headers may return any value.
+//! C enums are newtypes with associated constants, because a library newer than the headers may return any
+//! value.
 //!
 //! This crate adds no safety: each function has the contract of the vendor's documentation.
 #![warn(missing_docs)]
@@ -68,36 +69,44 @@ pub mod rtc;
 /// Functions that AMD's headers lack and this project's implementations may offer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extensions {
-    /// Copies the report of a stream's fault into a buffer, NUL-terminated and truncated to its size. Returns the report's full length
-    /// in bytes without the NUL, or 0 if the stream has not faulted.
+    /// Copies the report of a stream's fault into a buffer, NUL-terminated and truncated to its size. Returns
+    /// the report's full length in bytes without the NUL, or 0 if the stream has not faulted.
     pub stream_fault_report: Option<unsafe extern "C" fn(hipStream_t, *mut std::ffi::c_char, usize) -> usize>,
-    /// The same for the fault as data: JSON of `gpu_report::Fault`. Also returns 0 if the stream failed for another reason.
+    /// The same for the fault as data: JSON of `gpu_report::Fault`. Also returns 0 if the stream failed for
+    /// another reason.
     pub stream_fault_json: Option<unsafe extern "C" fn(hipStream_t, *mut std::ffi::c_char, usize) -> usize>,
-    /// Copies a text about a failed launch of compiled host code, `kernel<<<…>>>(…)`, which returns no result itself. The text is about
-    /// the launch whose failure the calling thread's last call returned; it is copied in the way of `stream_fault_report`. Returns 0 if
-    /// that call succeeded or failed by itself.
+    /// Copies a text about a failed launch of compiled host code, `kernel<<<…>>>(…)`, which returns no result
+    /// itself. The text is about the launch whose failure the calling thread's last call returned; it is
+    /// copied in the way of `stream_fault_report`. Returns 0 if that call succeeded or failed by itself.
     pub launch_failure: Option<unsafe extern "C" fn(*mut std::ffi::c_char, usize) -> usize>,
-    /// Turns counters on or off for kernels that begin on a stream from now on. Returns `hipErrorNotSupported` if the device has none.
+    /// Turns counters on or off for kernels that begin on a stream from now on. Returns
+    /// `hipErrorNotSupported` if the device has none.
     pub stream_set_counters: Option<unsafe extern "C" fn(hipStream_t, bool) -> hipError_t>,
-    /// Copies the counters of the stream's kernels that have ended since the last call, oldest first, as a JSON array of
-    /// `gpu_report::Counters`, in the way of `stream_fault_report`. Counters that were copied completely are dropped.
+    /// Copies the counters of the stream's kernels that have ended since the last call, oldest first, as a
+    /// JSON array of `gpu_report::Counters`, in the way of `stream_fault_report`. Counters that were copied
+    /// completely are dropped.
     pub stream_take_counters:
         Option<unsafe extern "C" fn(hipStream_t, *mut std::ffi::c_char, usize) -> usize>,
-    /// Passes text that device code prints to a function from now on, together with the given pointer. Without a function, text goes to
-    /// the process's standard output and standard error again. Text printed earlier has been delivered when this returns.
+    /// Passes text that device code prints to a function from now on, together with the given pointer.
+    /// Without a function, text goes to the process's standard output and standard error again. Text printed
+    /// earlier has been delivered when this returns.
     pub device_output: Option<unsafe extern "C" fn(Option<DeviceOutput>, *mut std::ffi::c_void)>,
-    /// Allows or forbids device code to call a function of the program (`__ockl_call_host_function`). All functions are forbidden at
-    /// first, whatever address device code uses. Kernels choose the arguments, so the function must be sound for any words. When a
-    /// withdrawal returns, no call of the function is running. The function itself must not use this.
+    /// Allows or forbids device code to call a function of the program (`__ockl_call_host_function`). All
+    /// functions are forbidden at first, whatever address device code uses. Kernels choose the arguments, so
+    /// the function must be sound for any words. When a withdrawal returns, no call of the function is
+    /// running. The function itself must not use this.
     pub device_function: Option<unsafe extern "C" fn(DeviceFunction, bool)>,
-    /// Sets whether functions called by this thread from now on wait for the device before they release memory, mappings, code or
-    /// graphs (`hipFree`, `hipHostFree`, `hipHostUnregister`, `hipMemUnmap`, `hipIpcCloseMemHandle`, `hipModuleUnload`,
-    /// `hipGraphDestroy`, `hipGraphExecDestroy`). AMD's functions wait, and so does every thread at first. Returns the previous
-    /// setting. With false, the caller guarantees that nothing uses what it releases.
+    /// Sets whether functions called by this thread from now on wait for the device before they release
+    /// memory, mappings, code or graphs (`hipFree`, `hipHostFree`, `hipHostUnregister`, `hipMemUnmap`,
+    /// `hipIpcCloseMemHandle`, `hipModuleUnload`, `hipGraphDestroy`, `hipGraphExecDestroy`). AMD's functions
+    /// wait, and so does every thread at first. Returns the previous setting. With false, the caller
+    /// guarantees that nothing uses what it releases.
     pub set_release_waits: Option<unsafe extern "C" fn(bool) -> bool>,
-    /// The functions with which compiled host code registers kernels and variables. AMD's libraries have them, too.
+    /// The functions with which compiled host code registers kernels and variables. AMD's libraries have
+    /// them, too.
     pub host_code: Option<HostCode>,
-    /// Whether the device with this ordinal detects every access outside an allocation. Allocations should then not be subdivided.
+    /// Whether the device with this ordinal detects every access outside an allocation. Allocations should
+    /// then not be subdivided.
     pub has_exact_bounds: Option<unsafe extern "C" fn(c_int) -> bool>,
     /// Tells the library not to print reports of faults, because the program reads and shows them itself.
     pub leave_reports: Option<unsafe extern "C" fn()>,
@@ -105,10 +114,10 @@ pub struct Extensions {
     pub open_virtual: Option<OpenVirtual>,
 }
 
-/// Makes the virtual GPUs that a device URI names (`vgpu:gfx90a?count=2`), unless the library has made equal ones. Writes the ordinal
-/// of the first one and their number. The text, NUL-terminated and truncated to its size, is the URI of each with all its parameters;
-/// if the result is false, it is the reason. This may be the first call of the library. Its devices are then these, whatever the
-/// environment says.
+/// Makes the virtual GPUs that a device URI names (`vgpu:gfx90a?count=2`), unless the library has made equal
+/// ones. Writes the ordinal of the first one and their number. The text, NUL-terminated and truncated to its
+/// size, is the URI of each with all its parameters; if the result is false, it is the reason. This may be
+/// the first call of the library. Its devices are then these, whatever the environment says.
 pub type OpenVirtual = unsafe extern "C" fn(
     uri: *const std::ffi::c_char,
     first: *mut c_int,
@@ -120,9 +129,9 @@ pub type OpenVirtual = unsafe extern "C" fn(
 /// A function that device code calls. It gets a place for two result words, and seven argument words.
 pub type DeviceFunction = unsafe extern "C" fn(output: *mut u64, input: *const u64);
 
-/// Receives text that device code prints. The arguments are the pointer that was set with the function, 1 for standard output or 2 for
-/// standard error, the bytes, which need not end in a NUL, and their number. It may be called from any thread, one call at a time, and
-/// must not call HIP.
+/// Receives text that device code prints. The arguments are the pointer that was set with the function, 1 for
+/// standard output or 2 for standard error, the bytes, which need not end in a NUL, and their number. It may
+/// be called from any thread, one call at a time, and must not call HIP.
 pub type DeviceOutput =
     unsafe extern "C" fn(*mut std::ffi::c_void, std::ffi::c_int, *const std::ffi::c_char, usize);
 
@@ -161,7 +170,8 @@ sys_load::table_api! {
     /// assert_eq!(table.implementation(), Some("example"));
     /// ```
     builder;
-    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the vendor's files.
+    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the
+    // vendor's files.
     unsafe library: "the HIP runtime",
     variable: "FERROCM_HIP_LIBRARY",
     names: if cfg!(windows) {
@@ -176,15 +186,16 @@ sys_load::table_api! {
 }
 
 impl Table {
-    /// The release of AMD's library, if this table is from AMD's library and its version is known. `None` for implementations in the
-    /// process, and for this project's own libraries, which have [`Extensions`] that AMD's lack.
+    /// The release of AMD's library, if this table is from AMD's library and its version is known. `None` for
+    /// implementations in the process, and for this project's own libraries, which have [`Extensions`] that
+    /// AMD's lack.
     pub fn amd_release(&self) -> Option<Version> {
         self.version().filter(|_| !self.ext.are_own())
     }
 }
 
-/// Asks the HIP runtime for its version, on which the layout of structures depends. This initialises the runtime, GPU or not, so it is
-/// done only if the file name does not contain the version.
+/// Asks the HIP runtime for its version, on which the layout of structures depends. This initialises the
+/// runtime, GPU or not, so it is done only if the file name does not contain the version.
 fn runtime_version(library: &Library) -> Option<Version> {
     // SAFETY: the library is a HIP runtime, and no other one has a function of the extensions' name.
     if let Some(own) = unsafe { ExportedExtensions::of_library(|name| library.symbol(name)) } {

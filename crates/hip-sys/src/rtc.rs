@@ -1,8 +1,8 @@
 //! HIP's run-time compiler: types, constants and its own function table.
 //!
-//! In HIP 7 and later, its functions are only in `libhiprtc.so`. Before, the HIP runtime has them too, and fills the table if there is
-//! no `libhiprtc.so`. A compiler that comes with the HIP runtime in the process is preferred, so that the runtime can load what the
-//! compiler makes.
+//! In HIP 7 and later, its functions are only in `libhiprtc.so`. Before, the HIP runtime has them too, and
+//! fills the table if there is no `libhiprtc.so`. A compiler that comes with the HIP runtime in the process
+//! is preferred, so that the runtime can load what the compiler makes.
 
 pub use bindings::*;
 pub use sys_load::{Attempt, Availability, LoadError, Source, Version};
@@ -37,13 +37,14 @@ mod table;
 /// Functions that AMD's run-time compiler lacks and implementations in the process may offer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extensions {
-    /// Copies a text into a buffer, NUL-terminated and truncated to its size, and returns its full length in bytes without the NUL. The
-    /// text differs for any two compilers whose output may differ. For caches of compiled code.
+    /// Copies a text into a buffer, NUL-terminated and truncated to its size, and returns its full length in
+    /// bytes without the NUL. The text differs for any two compilers whose output may differ. For caches of
+    /// compiled code.
     pub compiler_identity: Option<unsafe extern "C" fn(*mut std::ffi::c_char, usize) -> usize>,
     /// Sets the limits of a program's compiler: time in milliseconds, and memory in bytes; 0 means no limit.
     pub set_limits: Option<unsafe extern "C" fn(hiprtcProgram, u64, u64) -> hiprtcResult>,
-    /// Copies a text with the files of the machine on which the last compilation of a program depends, in the way of
-    /// `compiler_identity`. The length is 0 if they are not known. For caches of compiled code.
+    /// Copies a text with the files of the machine on which the last compilation of a program depends, in the
+    /// way of `compiler_identity`. The length is 0 if they are not known. For caches of compiled code.
     pub dependencies: Option<unsafe extern "C" fn(hiprtcProgram, *mut std::ffi::c_char, usize) -> usize>,
 }
 
@@ -54,7 +55,8 @@ impl Extensions {
 
 sys_load::table_api! {
     builder;
-    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the vendor's files.
+    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the
+    // vendor's files.
     unsafe library: "the HIP run-time compiler",
     variable: "FERROCM_HIPRTC_LIBRARY",
     names: if cfg!(windows) {

@@ -12,7 +12,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let device = Device::open_default()?;
     let saxpy = common::module(&device)?.function("saxpy")?;
 
-    // Two lanes, each with a stream, device memory, and a pinned buffer that uploads data and downloads results.
+    // Two lanes, each with a stream, device memory, and a pinned buffer that uploads data and downloads
+    // results.
     let mut lanes = Vec::new();
     for _ in 0..2 {
         let stream = device.stream()?;

@@ -1,4 +1,5 @@
-//! Counters of a kernel: instructions, lanes, memory traffic, LDS bank conflicts, occupancy. Only virtual GPUs count.
+//! Counters of a kernel: instructions, lanes, memory traffic, LDS bank conflicts, occupancy. Only virtual
+//! GPUs count.
 
 mod common;
 

@@ -28,7 +28,8 @@ pub enum Backend {
     Amd,
     /// NVIDIA's driver, opened at run time.
     Cuda,
-    /// The virtual AMD GPU in this process: in the program, or in the HIP library if the program is built without it.
+    /// The virtual AMD GPU in this process: in the program, or in the HIP library if the program is built
+    /// without it.
     Virtual,
 }
 

@@ -21,7 +21,8 @@ macro_rules! call {
     };
 }
 
-/// The same, in a span of the target `hip::calls` with the function's name. Unit tests always use this version.
+/// The same, in a span of the target `hip::calls` with the function's name. Unit tests always use this
+/// version.
 ///
 /// Each argument is bound to a variable, because it is evaluated once and used twice.
 #[cfg(any(test, feature = "trace-calls"))]
@@ -58,7 +59,8 @@ pub(crate) mod traced;
 
 pub(crate) use call;
 
-/// A timeline slice for a call into a loaded library. This project's own implementations record their own slices.
+/// A timeline slice for a call into a loaded library. This project's own implementations record their own
+/// slices.
 #[inline]
 pub(crate) fn shown(implementation: Option<&str>, function: &'static str) -> Option<timeline::Span> {
     let is_shown = timeline::is_on() && implementation.is_none();

@@ -119,16 +119,17 @@ impl fmt::Debug for Completion {
 }
 
 impl Stream {
-    /// A future that is ready when all work enqueued so far is done or the stream has failed (`hipStreamQuery`,
-    /// `hipStreamAddCallback`).
+    /// A future that is ready when all work enqueued so far is done or the stream has failed
+    /// (`hipStreamQuery`, `hipStreamAddCallback`).
     ///
     /// If the stream is idle, HIP is not called again. Otherwise a callback is enqueued, and work enqueued
     /// later starts once that has run, which takes microseconds. Until then [`is_done`](Self::is_done) may
     /// return `false`. The future keeps the stream alive.
     ///
     /// # Errors
-    /// The future's result is what [`synchronize`](Self::synchronize) would return: [`Error::Fault`](crate::Error::Fault) if a
-    /// kernel of this stream ended abnormally, else [`Error::Hip`](crate::Error::Hip).
+    /// The future's result is what [`synchronize`](Self::synchronize) would return:
+    /// [`Error::Fault`](crate::Error::Fault) if a kernel of this stream ended abnormally, else
+    /// [`Error::Hip`](crate::Error::Hip).
     pub fn completion(&self) -> Completion {
         match self.is_done() {
             Ok(true) => return Completion::ready(Ok(())),

@@ -202,7 +202,8 @@ impl Device {
     /// It cannot be replaced after a fault, and whether it recovers is up to the library, so prefer
     /// [`stream`](Self::stream).
     pub fn default_stream(&self) -> &Stream {
-        // The stream refers to its device. The cycle leaks nothing, since devices live until the process ends.
+        // The stream refers to its device. The cycle leaks nothing, since devices live until the process
+        // ends.
         self.inner.default_stream.get_or_init(|| Stream::null(self.clone()))
     }
 
@@ -267,7 +268,8 @@ impl Device {
         self.check(unsafe { call!(self.table(), hipDeviceSynchronize()) })
     }
 
-    /// The library's description of a status (`hipGetErrorString`), or the status's name if the library has none.
+    /// The library's description of a status (`hipGetErrorString`), or the status's name if the library has
+    /// none.
     #[doc(alias = "hipGetErrorString")]
     #[doc(alias = "cudaGetErrorString")]
     pub fn describe(&self, code: hipError_t) -> String {
@@ -352,7 +354,8 @@ impl Device {
             }
         }
         self.make_current()?;
-        // SAFETY: the caller vouches for what the thread releases until this function ends, however the call ends.
+        // SAFETY: the caller vouches for what the thread releases until this function ends, however the call
+        // ends.
         let _waits = Waits(self.table().ext.set_release_waits.map(|set| (set, unsafe { set(false) })));
         release()
     }

@@ -50,7 +50,8 @@ pub enum Error {
         code: hipError_t,
     },
 
-    /// A kernel ended abnormally. Its stream accepts no more work; [`Error::is_sticky`] says whether others do.
+    /// A kernel ended abnormally. Its stream accepts no more work; [`Error::is_sticky`] says whether others
+    /// do.
     #[error(transparent)]
     Fault(Box<FaultReport>),
 
@@ -91,7 +92,8 @@ pub enum Error {
     #[error(transparent)]
     Uri(#[from] UriError),
 
-    /// An environment variable has an invalid value, such as `FERROCM_DEVICE` with something other than a device URI.
+    /// An environment variable has an invalid value, such as `FERROCM_DEVICE` with something other than a
+    /// device URI.
     #[error("environment variable `{variable}`: {problem}")]
     Environment {
         /// The variable.

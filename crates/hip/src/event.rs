@@ -116,7 +116,8 @@ impl EventOptions {
 }
 
 impl Event {
-    /// Makes an event that measures time. Until it is recorded, it counts as done (`hipEventCreateWithFlags`).
+    /// Makes an event that measures time. Until it is recorded, it counts as done
+    /// (`hipEventCreateWithFlags`).
     ///
     /// # Errors
     /// [`Error::Hip`].
@@ -252,7 +253,8 @@ impl Event {
         self.0.device.check(is_ready(queried))
     }
 
-    /// Waits for both events and returns the time on the device from `start` to this event (`hipEventElapsedTime`).
+    /// Waits for both events and returns the time on the device from `start` to this event
+    /// (`hipEventElapsedTime`).
     ///
     /// Zero if `start` is later.
     ///

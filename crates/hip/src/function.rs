@@ -118,7 +118,8 @@ impl Function {
     /// [`attributes`](Self::attributes) lacks.
     ///
     /// # Errors
-    /// [`Error::Hip`](crate::Error::Hip), with `hipErrorInvalidValue` for an attribute that the library does not know.
+    /// [`Error::Hip`](crate::Error::Hip), with `hipErrorInvalidValue` for an attribute that the library does
+    /// not know.
     #[doc(alias = "hipFuncGetAttribute")]
     #[doc(alias = "cuFuncGetAttribute")]
     pub fn attribute(&self, attribute: hipFunction_attribute) -> Result<i32> {
@@ -138,9 +139,11 @@ impl Function {
         room.min(self.kernel.max_dynamic_lds.load(Ordering::Relaxed))
     }
 
-    /// Limits the dynamic LDS of launches, in bytes (`hipFuncSetAttribute`). All handles of the kernel share the limit.
+    /// Limits the dynamic LDS of launches, in bytes (`hipFuncSetAttribute`). All handles of the kernel share
+    /// the limit.
     ///
-    /// On NVIDIA's devices, a kernel gets more than 48 KiB only after this call. AMD's devices do not need it.
+    /// On NVIDIA's devices, a kernel gets more than 48 KiB only after this call. AMD's devices do not need
+    /// it.
     ///
     /// # Errors
     /// [`LaunchError::LdsTooLarge`] if the device has less, else [`Error::Hip`](crate::Error::Hip).
@@ -249,7 +252,8 @@ impl Function {
     /// neither orders streams nor keeps memory alive.
     ///
     /// # Errors
-    /// [`Error::Fault`](crate::Error::Fault) if the stream has faulted, else [`Error::Hip`](crate::Error::Hip).
+    /// [`Error::Fault`](crate::Error::Fault) if the stream has faulted, else
+    /// [`Error::Hip`](crate::Error::Hip).
     ///
     /// # Safety
     /// The stream belongs to the function's device. `arguments` holds one pointer for each of the kernel's

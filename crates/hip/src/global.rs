@@ -30,7 +30,8 @@ use crate::stream::Stream;
 #[doc(alias = "__constant__")]
 pub struct Global<T: DeviceCopy>(Variable<T>);
 
-/// Exclusive access to a variable of a module, as an array of `T` in device memory. [`Module::global_mut`] makes it.
+/// Exclusive access to a variable of a module, as an array of `T` in device memory. [`Module::global_mut`]
+/// makes it.
 ///
 /// Fill it, copy to it, pass it to kernels as `&mut global`, or read it like a [`Global`]. While it exists,
 /// no other handle covers any of its bytes; to use the variable in several places, share this handle.

@@ -14,7 +14,8 @@
 //! If two threads submit a launch and other work on the same buffers at the same time, these run in either
 //! order. The contents of the buffers are then unspecified, as after a race in the program.
 //! # Memory that the graph allocates
-//! A graph can allocate memory that only its own nodes use and that exists only while it runs: see [`GraphBuffer`].
+//! A graph can allocate memory that only its own nodes use and that exists only while it runs: see
+//! [`GraphBuffer`].
 //! # Host memory
 //! Host memory that a graph copies from or to is shared with the program: see [`SharedHostBuffer`].
 
@@ -91,7 +92,8 @@ pub struct Graph {
     not_freed: usize,
 }
 
-// SAFETY: handles of graphs and nodes may be used by any thread; `GraphHandle::lock` lets one call in at a time.
+// SAFETY: handles of graphs and nodes may be used by any thread; `GraphHandle::lock` lets one call in at a
+// time.
 unsafe impl Send for Graph {}
 // SAFETY: as above.
 unsafe impl Sync for Graph {}
@@ -414,7 +416,8 @@ impl Graph {
             NodeKind::Other,
             [|node, graph, dependencies: &[_]| {
                 let _child = child.handle.lock();
-                // SAFETY: graphs and nodes are valid; HIP copies the child, and this graph keeps what it uses.
+                // SAFETY: graphs and nodes are valid; HIP copies the child, and this graph keeps what it
+                // uses.
                 unsafe {
                     call!(
                         table,
@@ -434,7 +437,8 @@ impl Graph {
     /// Makes one node wait for another (`hipGraphAddDependencies`).
     ///
     /// # Errors
-    /// [`GraphError::OtherGraph`], else [`Error::Hip`], such as for an edge that exists or would close a cycle.
+    /// [`GraphError::OtherGraph`], else [`Error::Hip`], such as for an edge that exists or would close a
+    /// cycle.
     #[doc(alias = "hipGraphAddDependencies")]
     #[doc(alias = "cudaGraphAddDependencies")]
     #[doc(alias = "cuGraphAddDependencies")]

@@ -83,7 +83,8 @@ struct Opened {
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        // SAFETY: the memory was opened once for this, and its allocation has waited for everything that uses it.
+        // SAFETY: the memory was opened once for this, and its allocation has waited for everything that uses
+        // it.
         let closed = unsafe {
             self.device.release(|| call!(self.device.table(), hipIpcCloseMemHandle(self.start.pointer())))
         };
@@ -159,7 +160,8 @@ impl IpcMemory {
     /// Parses the output of [`to_bytes`](Self::to_bytes).
     ///
     /// # Errors
-    /// [`Error::Ipc`] says what is wrong: the number of bytes, an event's handle, or bytes damaged in transit.
+    /// [`Error::Ipc`] says what is wrong: the number of bytes, an event's handle, or bytes damaged in
+    /// transit.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(bytes, Self::SIZE, MEMORY, "memory")?;
         let handle = Self {
@@ -286,8 +288,8 @@ impl<T: DeviceCopy> DeviceSlice<'_, T> {
     ///
     /// # Errors
     /// [`Error::Unsupported`] for memory of a [pool](crate::MemoryPool) or of
-    /// [`Allocator::StreamOrdered`](crate::Allocator::StreamOrdered), else [`Error::Hip`], such as `hipErrorInvalidValue` for
-    /// memory that does not belong to the device.
+    /// [`Allocator::StreamOrdered`](crate::Allocator::StreamOrdered), else [`Error::Hip`], such as
+    /// `hipErrorInvalidValue` for memory that does not belong to the device.
     pub fn ipc_handle(&self) -> Result<IpcMemory> {
         IpcMemory::of(self)
     }

@@ -38,7 +38,8 @@ pub struct FunctionAttributes {
     pub max_block_threads: u32,
     /// The block that a launch must have, if the source fixes it.
     pub required_block: Option<[u32; 3]>,
-    /// Size of the argument segment, bytes; this includes what the runtime adds to the kernel's own arguments.
+    /// Size of the argument segment, bytes; this includes what the runtime adds to the kernel's own
+    /// arguments.
     pub argument_bytes: u32,
     /// The kernel may need more scratch than the compiler knew: recursion, indirect calls, `alloca`.
     pub dynamic_stack: bool,

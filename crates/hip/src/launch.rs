@@ -161,7 +161,8 @@ impl<'a> Launch<'a> {
     /// - writes only through what was passed as `&mut` or a [`DeviceSliceMut`], or through such an address;
     /// - interprets each value's bytes as a type that they are valid for.
     ///
-    /// Until the kernel has ended, memory that it reaches through addresses is not freed, and nothing else uses it.
+    /// Until the kernel has ended, memory that it reaches through addresses is not freed, and nothing else
+    /// uses it.
     ///
     /// [`DeviceAddress`]: crate::DeviceAddress
     /// [`DeviceSliceMut`]: crate::DeviceSliceMut

@@ -103,7 +103,8 @@ impl Module {
     /// is dropped.
     ///
     /// # Errors
-    /// [`Error::WrongTarget`] if nothing fits, with a list of the module's targets; else as [`load`](Self::load).
+    /// [`Error::WrongTarget`] if nothing fits, with a list of the module's targets; else as
+    /// [`load`](Self::load).
     pub fn load_embedded(device: &Device, module: &code_object::embedded::Module) -> Result<Self> {
         let object = module.for_device(device.target()).ok_or_else(|| Error::WrongTarget {
             module: module.name.to_owned(),

@@ -53,7 +53,8 @@ struct Loaded {
 /// The library; the search runs once.
 fn library() -> &'static Result<Loaded, LoadError> {
     static LIBRARY: OnceLock<Result<Loaded, LoadError>> = OnceLock::new();
-    // SAFETY: these are the names of AMD's library in every release, and its initialisers may run in any process.
+    // SAFETY: these are the names of AMD's library in every release, and its initialisers may run in any
+    // process.
     LIBRARY.get_or_init(|| load(&unsafe { Library::find(&SEARCH) }?))
 }
 

@@ -127,7 +127,8 @@ pub(crate) struct WeakStream {
 }
 
 impl WeakStream {
-    /// The stream, or `None` if it has been destroyed and its work is done. Blocks while it is being destroyed.
+    /// The stream, or `None` if it has been destroyed and its work is done. Blocks while it is being
+    /// destroyed.
     pub(crate) fn upgrade(&self) -> Option<Stream> {
         if let Some(stream) = self.stream.upgrade() {
             return Some(Stream(stream));
@@ -485,7 +486,8 @@ impl Stream {
         }
     }
 
-    /// As [`make_current`](Self::make_current), for work that can be captured because its resources are registered.
+    /// As [`make_current`](Self::make_current), for work that can be captured because its resources are
+    /// registered.
     #[inline]
     pub(crate) fn make_current_or_capture(&self) -> Result<()> {
         if let Some(capture) = self.capture() {
@@ -568,7 +570,8 @@ impl Ending {
             }
         }
         if self.owned.is_some() {
-            // SAFETY: the stream was made by `create` and is destroyed once; nothing holds its handle any more.
+            // SAFETY: the stream was made by `create` and is destroyed once; nothing holds its handle any
+            // more.
             dropped("stream", unsafe { call!(table, hipStreamDestroy(*handle)) });
         }
         ended

@@ -1,4 +1,5 @@
-//! The timeline of a process for <https://ui.perfetto.dev>: what its threads, queues and devices do, and when.
+//! The timeline of a process for <https://ui.perfetto.dev>: what its threads, queues and devices do, and
+//! when.
 //!
 //! With `FERROCM_TRACE=trace.json` in the environment, this crate and the crates below it write a timeline;
 //! the repository's page about profiling describes its contents. The program need not do anything, but can

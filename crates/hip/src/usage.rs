@@ -320,7 +320,8 @@ impl User {
         self.is_present() && self.stream.is(stream)
     }
 
-    /// Whether a failure of its stream may invalidate its last write, because that was not known to be done before.
+    /// Whether a failure of its stream may invalidate its last write, because that was not known to be done
+    /// before.
     fn may_fail_readers(&self) -> bool {
         self.wrote && !self.stream.has_done(self.wrote_in)
     }

@@ -126,8 +126,8 @@ pub struct Streams<'a> {
     pub err: &'a mut dyn Write,
 }
 
-/// Runs the command on the standard streams. The exit code is 1 if `--check` has findings, and 2 if a file cannot be
-/// read or written, with a message on standard error.
+/// Runs the command on the standard streams. The exit code is 1 if `--check` has findings, and 2 if a file
+/// cannot be read or written, with a message on standard error.
 #[must_use]
 pub fn run_program(options: &Options) -> ExitCode {
     let (out, err) = (io::stdout(), io::stderr());

@@ -24,8 +24,8 @@ pub struct Source {
     pub relative: PathBuf,
 }
 
-/// The sources at `paths`: all given files, whatever their extensions, and all sources below given folders, sorted by
-/// name. Hidden folders and symbolic links below a folder are left out.
+/// The sources at `paths`: all given files, whatever their extensions, and all sources below given folders,
+/// sorted by name. Hidden folders and symbolic links below a folder are left out.
 ///
 /// # Errors
 /// [`Error::Io`] if a path does not exist or cannot be read, [`Error::NoSources`] if a folder has none.
@@ -79,8 +79,8 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
     fs::read(path).map_err(|e| Error::io("read", path, e))
 }
 
-/// Writes a file atomically: readers see either the old text or the new one. An existing file keeps its permissions;
-/// a symbolic link is followed.
+/// Writes a file atomically: readers see either the old text or the new one. An existing file keeps its
+/// permissions; a symbolic link is followed.
 ///
 /// # Errors
 /// [`Error::Io`] names the file.
@@ -106,8 +106,8 @@ pub fn write(path: &Path, text: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Replaces a source by its translation and keeps the original beside it, with `.prehip` added to its name. An
-/// existing original is not overwritten.
+/// Replaces a source by its translation and keeps the original beside it, with `.prehip` added to its name.
+/// An existing original is not overwritten.
 ///
 /// # Errors
 /// [`Error::Io`] names the file; the source is unchanged then.

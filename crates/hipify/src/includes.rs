@@ -118,7 +118,8 @@ pub(crate) fn read<'a>(cursor: &Cursor<'a>) -> Directives<'a> {
     directives
 }
 
-/// Whether the first directive, whose word is token `word`, is an include guard: `#ifndef A`, then `#define A`.
+/// Whether the first directive, whose word is token `word`, is an include guard: `#ifndef A`, then `#define
+/// A`.
 fn is_guard(cursor: &Cursor<'_>, word: usize) -> bool {
     let mut name = cursor.after(word);
     if cursor.is(word, b"if") {

@@ -39,7 +39,8 @@ const FUNCTIONS: &[(&str, usize, Change)] = &[
     ("hipModuleOccupancyMaxPotentialBlockSizeWithFlags", 3, Change::Drop),
 ];
 
-/// The HIP function for a call of `hip` with the argument count of CUDA's newer function of that name, which has another name in HIP.
+/// The HIP function for a call of `hip` with the argument count of CUDA's newer function of that name, which
+/// has another name in HIP.
 pub(crate) fn of_version(cursor: &Cursor<'_>, name: usize, hip: &'static str) -> &'static str {
     let arguments =
         || cursor.after(name).filter(|&open| cursor.is(open, b"(")).and_then(|open| cursor.arguments(open));

@@ -13,7 +13,8 @@
 //! | `deprecated=VERSION`, `removed=VERSION` | since this version of CUDA (for cuDNN's names, of cuDNN) |
 //! | `no=LIST` | what lacks it: `hip`, `roc`, `miopen`, `hipdnn`, `function` (of the device), `type` (of the device) |
 //!
-//! `cargo xtask hipify --update-tables` generates them from an installed hipify-perl and keeps [the differences](DIFFERENCES).
+//! `cargo xtask hipify --update-tables` generates them from an installed hipify-perl and keeps [the
+//! differences](DIFFERENCES).
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -332,8 +333,8 @@ impl Line {
 /// The number of a row.
 pub(crate) type RowNumber = u16;
 
-/// An open hash table from names to rows. It has at least twice as many places as names, so most lookups of unknown
-/// names hit an empty place at once.
+/// An open hash table from names to rows. It has at least twice as many places as names, so most lookups of
+/// unknown names hit an empty place at once.
 #[derive(Debug)]
 struct Index {
     places: Vec<RowNumber>,

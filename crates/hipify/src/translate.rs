@@ -18,13 +18,15 @@ use cpp_lexer::Kind;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// Translate to rocBLAS, rocRAND, rocSPARSE, rocSOLVER and MIOpen, if they have the name, rather than to hipBLAS and so on.
+    /// Translate to rocBLAS, rocRAND, rocSPARSE, rocSOLVER and MIOpen, if they have the name, rather than to
+    /// hipBLAS and so on.
     pub roc: bool,
     /// Translate cuDNN to MIOpen, if it has the name, rather than to hipDNN.
     pub miopen: bool,
     /// Also translate to names that are experimental in HIP.
     pub experimental: bool,
-    /// Turn launches with `<<<…>>>` into calls of `hipLaunchKernelGGL`; otherwise they stay, since HIP supports them.
+    /// Turn launches with `<<<…>>>` into calls of `hipLaunchKernelGGL`; otherwise they stay, since HIP
+    /// supports them.
     pub hip_launches: bool,
     /// Also translate names in comments.
     pub comments: bool,
@@ -67,7 +69,8 @@ pub struct Translation {
 #[must_use]
 pub fn translate(source: &[u8], options: &Options) -> Translation {
     let mut translation = pass(source, options);
-    // A launch that hindered the parsing of another one is now a call. Each pass has fewer launches than the one before.
+    // A launch that hindered the parsing of another one is now a call. Each pass has fewer launches than the
+    // one before.
     while options.hip_launches && translation.stats.launches > 0 && has_launch(&translation.findings) {
         let next = pass(&translation.text, options);
         translation.text = next.text;
@@ -171,7 +174,8 @@ impl<'a> Translator<'a> {
         self.found.push(Found { start, end, rule, severity, message, advice: advice.to_owned() });
     }
 
-    /// Translates all tokens. A raw string may hold a source for the run-time compiler, so it is treated as code, too.
+    /// Translates all tokens. A raw string may hold a source for the run-time compiler, so it is treated as
+    /// code, too.
     fn code(&mut self, cursor: &Cursor<'_>, in_string: bool) {
         self.declarations(cursor);
         let mut before = None;

@@ -19,7 +19,8 @@ const SUCCESS: hiprtcResult = hiprtcResult::HIPRTC_SUCCESS;
 const INVALID_INPUT: hiprtcResult = hiprtcResult::HIPRTC_ERROR_INVALID_INPUT;
 const INVALID_PROGRAM: hiprtcResult = hiprtcResult::HIPRTC_ERROR_INVALID_PROGRAM;
 
-/// Programs, or linker states, by handle. Handles are numbers that are never reused, so a stale one is an error.
+/// Programs, or linker states, by handle. Handles are numbers that are never reused, so a stale one is an
+/// error.
 struct Live<T> {
     last: usize,
     live: HashMap<usize, Arc<Mutex<T>>>,
@@ -252,7 +253,8 @@ pub(crate) unsafe extern "C" fn hiprtcGetLoweredName(
             }
             let lowered: Option<&CString> = program.lowered.get(expression);
             let lowered = lowered.ok_or(hiprtcResult::HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID)?;
-            // SAFETY: the caller passes null or a place for a pointer, which is valid as long as the program is.
+            // SAFETY: the caller passes null or a place for a pointer, which is valid as long as the program
+            // is.
             unsafe { put(name, lowered.as_ptr()) }
         })
     })
@@ -340,7 +342,8 @@ pub(crate) unsafe extern "C" fn hiprtcLinkComplete(
                 return Err(INVALID_INPUT);
             }
             link.complete(compiler, current.as_ref())?;
-            // SAFETY: the caller passes places for both, the second one or null. The code lives as long as the state.
+            // SAFETY: the caller passes places for both, the second one or null. The code lives as long as
+            // the state.
             unsafe {
                 put(out, link.output.as_mut_ptr().cast())?;
                 if !size.is_null() {

@@ -1,25 +1,26 @@
 //! HIP's run-time compiler (`hiprtc`) over this machine's device compiler.
 //!
-//! [`table`] returns a `hip_sys::rtc::Table` whose functions run the clang that `device-compiler` finds: ROCm's, the distribution's, or
-//! the one that `ferrocm setup` installs. With it, a machine without AMD's `libhiprtc` can compile for the virtual GPU and for real
-//! ones.
+//! [`table`] returns a `hip_sys::rtc::Table` whose functions run the clang that `device-compiler` finds:
+//! ROCm's, the distribution's, or the one that `ferrocm setup` installs. With it, a machine without AMD's
+//! `libhiprtc` can compile for the virtual GPU and for real ones.
 //!
-//! It supports programs, headers, options, logs, code, bitcode (`-fgpu-rdc`), name expressions and linking (`hiprtcLink*`). The linker
-//! accepts LLVM bitcode, textual IR, and bundles of either, from files and from memory. Archives of bundles and SPIR-V give
-//! `HIPRTC_ERROR_INVALID_INPUT`.
+//! It supports programs, headers, options, logs, code, bitcode (`-fgpu-rdc`), name expressions and linking
+//! (`hiprtcLink*`). The linker accepts LLVM bitcode, textual IR, and bundles of either, from files and from
+//! memory. Archives of bundles and SPIR-V give `HIPRTC_ERROR_INVALID_INPUT`.
 //!
 //! # Differences from AMD's hiprtc
-//! * Code objects record the name, type and access of each kernel's arguments ([`device_compiler::facts`]), and source lines unless an
-//!   option such as `-g0` turns them off.
-//! * Every compilation is a process. A few lines of templates could keep the machine busy for ever, so a compilation that takes more
-//!   than five minutes or 2 GiB of memory is ended; the log of the error says so. `FERROCM_RTC_TIMEOUT` (seconds) and
-//!   `FERROCM_RTC_MEMORY` (`4GiB`) set other limits, `none` removes them. The table's extension `set_limits` sets the limits of one
-//!   program.
-//! * The options must name the target (`--offload-arch=` or `--gpu-architecture=`), unless [`ask_for_target`] has registered a function
-//!   that knows the current device. Linked code is for the target that its bitcode was compiled for.
+//! * Code objects record the name, type and access of each kernel's arguments ([`device_compiler::facts`]),
+//!   and source lines unless an option such as `-g0` turns them off.
+//! * Every compilation is a process. A few lines of templates could keep the machine busy for ever, so a
+//!   compilation that takes more than five minutes or 2 GiB of memory is ended; the log of the error says so.
+//!   `FERROCM_RTC_TIMEOUT` (seconds) and `FERROCM_RTC_MEMORY` (`4GiB`) set other limits, `none` removes them.
+//!   The table's extension `set_limits` sets the limits of one program.
+//! * The options must name the target (`--offload-arch=` or `--gpu-architecture=`), unless [`ask_for_target`]
+//!   has registered a function that knows the current device. Linked code is for the target that its bitcode
+//!   was compiled for.
 //! * An unknown target is an error with a log. A stale or invented program handle is an error too.
-//! * The table has two extensions for caches: `compiler_identity` names the compiler and its libraries, and `dependencies` lists the
-//!   files that a compilation depends on.
+//! * The table has two extensions for caches: `compiler_identity` names the compiler and its libraries, and
+//!   `dependencies` lists the files that a compilation depends on.
 #![warn(missing_docs)]
 #![allow(non_snake_case, reason = "the functions of the table have their C names")]
 
@@ -85,8 +86,8 @@ pub fn table() -> Result<&'static Table, Error> {
             set_limits: Some(calls::set_limits),
             dependencies: Some(calls::dependencies),
         });
-        // SAFETY: the functions keep hiprtc's contract: they check handles, require only what is documented of the caller, may be
-        // called from any thread, and live as long as the process.
+        // SAFETY: the functions keep hiprtc's contract: they check handles, require only what is documented
+        // of the caller, may be called from any thread, and live as long as the process.
         unsafe { builder.finish() }
     }))
 }
@@ -94,8 +95,8 @@ pub fn table() -> Result<&'static Table, Error> {
 /// The function that knows the target of the current device.
 static CURRENT: OnceLock<fn() -> Option<TargetId>> = OnceLock::new();
 
-/// Registers a function that returns the target of the current device, for programs whose options name none. Only the first call has an
-/// effect.
+/// Registers a function that returns the target of the current device, for programs whose options name none.
+/// Only the first call has an effect.
 pub fn ask_for_target(current: fn() -> Option<TargetId>) {
     let _ = CURRENT.set(current);
 }

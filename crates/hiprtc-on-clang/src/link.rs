@@ -41,7 +41,8 @@ impl Default for Buffer {
 // SAFETY: the caller leaves the memory to the state, which is used by one thread at a time.
 unsafe impl Send for Buffer {}
 
-/// The number of the option with LLVM's options, an array of texts; the next one has their count. HIP's headers name them as hiprtc 5 did.
+/// The number of the option with LLVM's options, an array of texts; the next one has their count. HIP's
+/// headers name them as hiprtc 5 did.
 const LLVM_OPTIONS: u32 = 10_000;
 const LLVM_OPTION_COUNT: u32 = 10_001;
 
@@ -49,7 +50,8 @@ impl Link {
     /// Reads the options of a state. Options for NVIDIA's compiler are ignored.
     ///
     /// # Safety
-    /// Each value is valid for its option as hiprtc documents it, and buffers for messages live as long as the state.
+    /// Each value is valid for its option as hiprtc documents it, and buffers for messages live as long as
+    /// the state.
     pub(crate) unsafe fn new(options: &[(hipJitOption, *mut c_void)]) -> Result<Self> {
         let mut link = Self::default();
         let value =

@@ -39,7 +39,8 @@ pub(crate) struct Program {
     pub(crate) limits: Option<Limits>,
     pub(crate) log: CString,
     pub(crate) output: Option<Output>,
-    /// Lowered names by name expression. Kept as long as the program, because the caller gets pointers to them.
+    /// Lowered names by name expression. Kept as long as the program, because the caller gets pointers to
+    /// them.
     pub(crate) lowered: HashMap<CString, CString>,
 }
 

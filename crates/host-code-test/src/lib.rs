@@ -1,4 +1,5 @@
-//! Launchers in CUDA's dialect, compiled by `kernel_build::Builder::build_lib`. Those of `kernels/nested` have compressed code objects.
+//! Launchers in CUDA's dialect, compiled by `kernel_build::Builder::build_lib`. Those of `kernels/nested`
+//! have compressed code objects.
 
 use std::ffi::{c_char, c_int};
 
@@ -21,8 +22,8 @@ unsafe extern "C" {
     pub safe fn describe(code: c_int) -> *const c_char;
     /// Reverses n elements with one block of this many threads; returns a status.
     pub fn launch_reverse(n: c_int, data: *mut f64, threads: c_int, stream: hipStream_t) -> c_int;
-    /// Sets an element to 1, with a block of this many threads and this much dynamic shared memory. Does not check
-    /// whether the launch succeeded.
+    /// Sets an element to 1, with a block of this many threads and this much dynamic shared memory. Does not
+    /// check whether the launch succeeded.
     pub fn set_unchecked(to: *mut c_int, threads: c_int, shared: usize, stream: hipStream_t);
     /// The same with a kernel without code for any device.
     pub fn set_left_out(to: *mut c_int, stream: hipStream_t);

@@ -1,4 +1,5 @@
-//! Host code in a program that opens no device. It uses the device in `FERROCM_DEVICE`, or gets an error if there is none.
+//! Host code in a program that opens no device. It uses the device in `FERROCM_DEVICE`, or gets an error if
+//! there is none.
 //!
 //! Each case runs this program in a separate process.
 

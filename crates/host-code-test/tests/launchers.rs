@@ -1,4 +1,5 @@
-//! The launchers on buffers and streams of `hip`, on the device in `FERROCM_DEVICE`, else on virtual ones with both sizes of waves.
+//! The launchers on buffers and streams of `hip`, on the device in `FERROCM_DEVICE`, else on virtual ones
+//! with both sizes of waves.
 
 use std::ffi::c_int;
 

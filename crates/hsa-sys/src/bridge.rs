@@ -1,8 +1,9 @@
 //! The functions of AMD's loader extension. No library exports them; the runtime returns them in a table.
 //!
-//! The headers declare `hsa_ven_amd_loader_*` like any other function, but a program can get them only through
-//! `hsa_system_get_major_extension_table`, once the runtime is initialised. The entries of a loaded library's table query that table at
-//! each call. So they work as soon as the runtime does, and return the runtime's error before.
+//! The headers declare `hsa_ven_amd_loader_*` like any other function, but a program can get them only
+//! through `hsa_system_get_major_extension_table`, once the runtime is initialised. The entries of a loaded
+//! library's table query that table at each call. So they work as soon as the runtime does, and return the
+//! runtime's error before.
 
 use std::ffi::c_void;
 use std::sync::OnceLock;
@@ -94,7 +95,8 @@ loader! {
     );
 }
 
-/// Adds the functions of the loader extension to the table of a loaded library, unless the library exports them itself.
+/// Adds the functions of the loader extension to the table of a loaded library, unless the library exports
+/// them itself.
 pub(crate) fn apply(table: &mut Table, _: &Library) {
     let stubs = Table::unsupported();
     let get = table.hsa_system_get_major_extension_table;

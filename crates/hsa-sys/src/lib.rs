@@ -1,12 +1,14 @@
 //! Raw bindings to AMD's HSA runtime: generated types, and a function table that is filled at run time.
 //!
-//! [`bindings`] merges the types and constants of the headers of ROCm 5.2 to 7.2, with the newest layouts and values; [`legacy`] has
-//! the older forms. [`Table`] has every function that any of these headers declares. Nothing is linked: [`Table::load`] opens the
-//! vendor's library at run time, and an implementation in the process fills a table through [`Builder`]. Functions that the
-//! implementation lacks are stubs that return `HSA_STATUS_ERROR_NOT_SUPPORTED`, so calls through the table need no branch;
-//! [`Table::has`] tells the two apart.
+//! [`bindings`] merges the types and constants of the headers of ROCm 5.2 to 7.2, with the newest layouts and
+//! values; [`legacy`] has the older forms. [`Table`] has every function that any of these headers declares.
+//! Nothing is linked: [`Table::load`] opens the vendor's library at run time, and an implementation in the
+//! process fills a table through [`Builder`]. Functions that the implementation lacks are stubs that return
+//! `HSA_STATUS_ERROR_NOT_SUPPORTED`, so calls through the table need no branch; [`Table::has`] tells the two
+//! apart.
 //!
-//! C enums are newtypes with associated constants, because a library newer than the headers may return any value.
+//! C enums are newtypes with associated constants, because a library newer than the headers may return any
+//! value.
 //!
 //! This crate adds no safety: each function has the contract of the vendor's documentation.
 #![warn(missing_docs)]
@@ -62,36 +64,42 @@ pub const COUNTED_DISPATCHES: usize = 1024;
 /// Functions that AMD's HSA lacks and this project's implementations may offer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extensions {
-    /// Copies the report of the fault that made a queue inactive into a buffer, NUL-terminated and truncated to its size. Returns the
-    /// report's full length in bytes without the NUL, or 0 if the queue has not faulted.
+    /// Copies the report of the fault that made a queue inactive into a buffer, NUL-terminated and truncated
+    /// to its size. Returns the report's full length in bytes without the NUL, or 0 if the queue has not
+    /// faulted.
     pub queue_fault_report:
         Option<unsafe extern "C" fn(*const hsa_queue_t, *mut std::ffi::c_char, usize) -> usize>,
-    /// The same for the fault as data: JSON of `gpu_report::Fault`. Also returns 0 if the queue ended for another reason.
+    /// The same for the fault as data: JSON of `gpu_report::Fault`. Also returns 0 if the queue ended for
+    /// another reason.
     pub queue_fault_json:
         Option<unsafe extern "C" fn(*const hsa_queue_t, *mut std::ffi::c_char, usize) -> usize>,
-    /// Turns counters on or off for kernels that begin on a queue from now on. The last [`COUNTED_DISPATCHES`] are kept.
+    /// Turns counters on or off for kernels that begin on a queue from now on. The last
+    /// [`COUNTED_DISPATCHES`] are kept.
     pub queue_set_counters: Option<unsafe extern "C" fn(*const hsa_queue_t, bool) -> hsa_status_t>,
-    /// Copies the counters of the kernels that have ended since the last call, oldest first, as a JSON array of `gpu_report::Counters`,
-    /// in the way of `queue_fault_report`. Counters that were copied completely are dropped.
+    /// Copies the counters of the kernels that have ended since the last call, oldest first, as a JSON array
+    /// of `gpu_report::Counters`, in the way of `queue_fault_report`. Counters that were copied completely
+    /// are dropped.
     pub queue_take_counters:
         Option<unsafe extern "C" fn(*const hsa_queue_t, *mut std::ffi::c_char, usize) -> usize>,
-    /// Makes a queue's structure and packets read-only for kernels, which HSA allows to write them. This is for a queue that only the
-    /// host submits to: a kernel that writes there faults, instead of leaving the host waiting for a lost packet.
+    /// Makes a queue's structure and packets read-only for kernels, which HSA allows to write them. This is
+    /// for a queue that only the host submits to: a kernel that writes there faults, instead of leaving the
+    /// host waiting for a lost packet.
     pub queue_guard: Option<unsafe extern "C" fn(*const hsa_queue_t) -> hsa_status_t>,
-    /// The number of the packet that a queue waits for: all earlier packets have completed, and this one has not been written.
-    /// `u64::MAX` while the queue works, or after it has ended. Waiting for an earlier packet, or for this one after writing it, is
-    /// then in vain.
+    /// The number of the packet that a queue waits for: all earlier packets have completed, and this one has
+    /// not been written. `u64::MAX` while the queue works, or after it has ended. Waiting for an earlier
+    /// packet, or for this one after writing it, is then in vain.
     pub queue_missing_packet: Option<unsafe extern "C" fn(*const hsa_queue_t) -> u64>,
     /// Like `hsa_signal_create`, for a signal that kernels can only read. The host and packets change it.
     pub signal_create_guarded: Option<unsafe extern "C" fn(i64, *mut hsa_signal_t) -> hsa_status_t>,
-    /// Whether the host may access memory. False for freed or merely reserved memory. Memory that the implementation does not know is
-    /// the program's own, so true.
+    /// Whether the host may access memory. False for freed or merely reserved memory. Memory that the
+    /// implementation does not know is the program's own, so true.
     pub host_can_access: Option<unsafe extern "C" fn(*const std::ffi::c_void, usize) -> bool>,
-    /// Reports that the host itself has written memory of a device, for checks that look for reads of uninitialised memory. Writes by
-    /// functions of HSA need no report.
+    /// Reports that the host itself has written memory of a device, for checks that look for reads of
+    /// uninitialised memory. Writes by functions of HSA need no report.
     pub host_wrote: Option<unsafe extern "C" fn(*const std::ffi::c_void, usize)>,
-    /// Like `hsa_amd_interop_map_buffer`, for the first bytes of the object behind a file descriptor. Kernels can access these bytes
-    /// and no more, and the host can access them as well. `hsa_amd_interop_unmap_buffer` undoes it.
+    /// Like `hsa_amd_interop_map_buffer`, for the first bytes of the object behind a file descriptor. Kernels
+    /// can access these bytes and no more, and the host can access them as well.
+    /// `hsa_amd_interop_unmap_buffer` undoes it.
     pub map_descriptor: Option<
         unsafe extern "C" fn(hsa_agent_t, std::ffi::c_int, usize, *mut *mut std::ffi::c_void) -> hsa_status_t,
     >,
@@ -136,7 +144,8 @@ sys_load::table_api! {
     /// assert_eq!(table.implementation(), Some("example"));
     /// ```
     builder;
-    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the vendor's files.
+    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the
+    // vendor's files.
     unsafe library: "the HSA runtime",
     variable: "FERROCM_HSA_LIBRARY",
     names: if cfg!(windows) {

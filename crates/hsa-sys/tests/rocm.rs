@@ -41,8 +41,8 @@ fn without_a_gpu_every_answer_is_an_error_with_a_name() {
     }
     let table = Table::load().unwrap();
     let mut version = 0u16;
-    // SAFETY: none of these needs an initialised runtime to report that it is not initialised, and the place for the result has the
-    // size of this attribute's value.
+    // SAFETY: none of these needs an initialised runtime to report that it is not initialised, and the place
+    // for the result has the size of this attribute's value.
     let (early, init, late, shut_down) = unsafe {
         let attribute = hsa_system_info_t::HSA_SYSTEM_INFO_VERSION_MAJOR;
         let place = (&raw mut version).cast();

@@ -216,7 +216,8 @@ impl Agent {
                 unsafe { call!(table, hsa_isa_get_info_alt(isa, attribute, (&raw mut length).cast())) }?;
                 let mut name = vec![0u8; length as usize + 1];
                 let attribute = hsa_isa_info_t::HSA_ISA_INFO_NAME;
-                // SAFETY: the name has the length that was just returned, and there is room for one byte more.
+                // SAFETY: the name has the length that was just returned, and there is room for one byte
+                // more.
                 unsafe { call!(table, hsa_isa_get_info_alt(isa, attribute, name.as_mut_ptr().cast())) }?;
                 let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
                 Ok(String::from_utf8_lossy(&name[..end]).into_owned())

@@ -54,7 +54,8 @@ impl ExecutableBuilder {
         agent.runtime().is_same(memory.pool().agent().runtime())?;
         let text = c_string(name)?;
         let (executable, handle, address) = (self.inner.raw, agent.raw(), memory.as_ptr());
-        // SAFETY: executable and agent exist, the name is borrowed for the call, and the memory is held from now on.
+        // SAFETY: executable and agent exist, the name is borrowed for the call, and the memory is held from
+        // now on.
         unsafe {
             call!(
                 agent.runtime().table(),
@@ -68,7 +69,8 @@ impl ExecutableBuilder {
     /// Loads the code object.
     ///
     /// # Errors
-    /// The runtime's error: the bytes are not a code object, it is for another target, or a variable is not defined.
+    /// The runtime's error: the bytes are not a code object, it is for another target, or a variable is not
+    /// defined.
     pub fn load(self) -> Result<Executable> {
         let agent = &self.inner.agent;
         let table = agent.runtime().table();
@@ -113,7 +115,8 @@ impl Executable {
         Executable::builder(agent, bytes)?.load()
     }
 
-    /// Begins an executable whose code object uses variables that the program defines (`hsa_executable_create_alt`).
+    /// Begins an executable whose code object uses variables that the program defines
+    /// (`hsa_executable_create_alt`).
     ///
     /// # Errors
     /// The runtime's error.
@@ -316,7 +319,8 @@ impl Variable {
     pub fn write(&self, offset: usize, bytes: &[u8]) -> Result<()> {
         let to = self.range(offset, bytes.len())?;
         let table = self.executable.agent().runtime().table();
-        // SAFETY: the range is inside the variable, whose executable is held; the bytes are borrowed for the call.
+        // SAFETY: the range is inside the variable, whose executable is held; the bytes are borrowed for the
+        // call.
         unsafe { call!(table, hsa_memory_copy(to, bytes.as_ptr().cast(), bytes.len())) }
     }
 
@@ -327,7 +331,8 @@ impl Variable {
     pub fn read(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
         let from = self.range(offset, bytes.len())?;
         let table = self.executable.agent().runtime().table();
-        // SAFETY: the range is inside the variable, whose executable is held; the bytes are borrowed exclusively.
+        // SAFETY: the range is inside the variable, whose executable is held; the bytes are borrowed
+        // exclusively.
         unsafe { call!(table, hsa_memory_copy(bytes.as_mut_ptr().cast(), from, bytes.len())) }
     }
 }

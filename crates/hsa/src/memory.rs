@@ -217,7 +217,8 @@ impl Allocation {
         unsafe { self.pool.calls().copy(bytes.as_mut_ptr().cast(), from, bytes.len()) }
     }
 
-    /// Writes `value` to every aligned group of four bytes; blocks until that is done (`hsa_amd_memory_fill`).
+    /// Writes `value` to every aligned group of four bytes; blocks until that is done
+    /// (`hsa_amd_memory_fill`).
     ///
     /// # Errors
     /// The runtime's error.

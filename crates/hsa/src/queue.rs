@@ -97,7 +97,8 @@ pub struct Times {
     pub end: u64,
 }
 
-/// A pending packet or copy, which can be waited for. It holds everything that the work uses; dropping it waits.
+/// A pending packet or copy, which can be waited for. It holds everything that the work uses; dropping it
+/// waits.
 ///
 /// If the queue stops first, the packet's resources are held until the queue is destroyed.
 #[derive(Debug)]
@@ -140,7 +141,8 @@ impl Queue {
                 hsa_queue_create(handle, size, kind.0, Some(failed), data, u32::MAX, u32::MAX, &mut raw)
             )
         }?;
-        // SAFETY: the queue was just made and lives as long as its ring, and only this object writes packets to it.
+        // SAFETY: the queue was just made and lives as long as its ring, and only this object writes packets
+        // to it.
         match unsafe { PacketRing::of(table, raw) } {
             Some(ring) => {
                 let ring = Mutex::new(ring);
@@ -293,7 +295,8 @@ impl Completion {
         Completion { signal, agent, queue: None, held }
     }
 
-    /// The signal: 1 until the end, then 0, or negative if a copy failed. Other packets and copies can wait for it.
+    /// The signal: 1 until the end, then 0, or negative if a copy failed. Other packets and copies can wait
+    /// for it.
     pub fn signal(&self) -> &Signal {
         &self.signal
     }

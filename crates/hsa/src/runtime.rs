@@ -23,7 +23,8 @@ struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // SAFETY: balances the `hsa_init` of `Runtime::new`. Everything made from this runtime held it, and is gone.
+        // SAFETY: balances the `hsa_init` of `Runtime::new`. Everything made from this runtime held it, and
+        // is gone.
         note(unsafe { call!(self.table, hsa_shut_down()) });
     }
 }
@@ -56,7 +57,8 @@ impl Runtime {
 
     /// The same functions with this crate's errors.
     pub(crate) fn calls(&self) -> Calls<Named> {
-        // SAFETY: this object has initialised the implementation, and signals and queues keep their handles private.
+        // SAFETY: this object has initialised the implementation, and signals and queues keep their handles
+        // private.
         unsafe { Calls::new(self.table()) }
     }
 

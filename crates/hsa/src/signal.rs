@@ -105,7 +105,8 @@ struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // SAFETY: the signal was made here and is destroyed once; packets and copies that use it hold a clone.
+        // SAFETY: the signal was made here and is destroyed once; packets and copies that use it hold a
+        // clone.
         note(unsafe { call!(self.runtime.table(), hsa_signal_destroy(self.raw)) });
     }
 }

@@ -13,13 +13,15 @@ use crate::{CudaArch, Nvcc, occupancy};
 pub struct Build {
     /// One per source, sorted by path.
     pub modules: Vec<BuiltModule>,
-    /// The targets, in the order given; those of single sources come last. Empty if nothing was built for AMD GPUs.
+    /// The targets, in the order given; those of single sources come last. Empty if nothing was built for AMD
+    /// GPUs.
     pub targets: Vec<TargetId>,
     /// The architectures of NVIDIA GPUs, in the order given.
     pub cuda_archs: Vec<CudaArch>,
     /// The folder that source names are relative to, absolute.
     pub folder: PathBuf,
-    /// The inputs, absolute: that folder, or the [files](crate::Builder::of_files) and the headers beside them.
+    /// The inputs, absolute: that folder, or the [files](crate::Builder::of_files) and the headers beside
+    /// them.
     pub read: Vec<PathBuf>,
     /// The folders of headers, absolute.
     pub includes: Vec<PathBuf>,
@@ -130,8 +132,8 @@ pub struct KernelUse {
     pub sgpr_spills: u32,
     /// Bytes of machine code; 0 if the code object does not say.
     pub code_bytes: u64,
-    /// Waves that a SIMD unit holds at once, limited by registers, static LDS and workgroup size; `None` if the
-    /// target's registers are unknown. Dynamic LDS may lower it.
+    /// Waves that a SIMD unit holds at once, limited by registers, static LDS and workgroup size; `None` if
+    /// the target's registers are unknown. Dynamic LDS may lower it.
     pub occupancy: Option<u32>,
 }
 

@@ -166,19 +166,20 @@ impl std::fmt::Debug for Builder {
 }
 
 impl Builder {
-    /// Compiles every `.cu` file in `folder` and below. Hidden files, hidden folders and linked folders are left out.
-    /// A link to a file counts as a file with the link's name and place; its includes are looked up beside the link.
+    /// Compiles every `.cu` file in `folder` and below. Hidden files, hidden folders and linked folders are
+    /// left out. A link to a file counts as a file with the link's name and place; its includes are looked up
+    /// beside the link.
     ///
     /// Each source is a separate module, so two may have kernels of the same name.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self::from(Origin::Folder(folder.into()))
     }
 
-    /// Compiles these files, wherever they are and whatever their extensions. In patterns and in the generated
-    /// module, their names are relative to their innermost common folder.
+    /// Compiles these files, wherever they are and whatever their extensions. In patterns and in the
+    /// generated module, their names are relative to their innermost common folder.
     ///
-    /// Cargo watches the files and the headers beside them. Add folders of headers with [`include`](Self::include),
-    /// other files with [`watch`](Self::watch).
+    /// Cargo watches the files and the headers beside them. Add folders of headers with
+    /// [`include`](Self::include), other files with [`watch`](Self::watch).
     pub fn of_files<P: Into<PathBuf>>(files: impl IntoIterator<Item = P>) -> Self {
         Self::from(Origin::Files(files.into_iter().map(Into::into).collect()))
     }
@@ -221,8 +222,8 @@ impl Builder {
     }
 
     /// Compiles only the sources that match this pattern, or that of another call. A pattern is a
-    /// [`Glob`](crate::Glob). With a `/`, it is matched against the path below the folder, otherwise against the
-    /// file's name. The build fails if it matches no source.
+    /// [`Glob`](crate::Glob). With a `/`, it is matched against the path below the folder, otherwise against
+    /// the file's name. The build fails if it matches no source.
     pub fn source(mut self, pattern: impl Into<String>) -> Self {
         self.only.push(pattern.into());
         self
@@ -236,13 +237,13 @@ impl Builder {
 
     /// Adds a compiler option. `-O3` comes first, so another level wins.
     ///
-    /// nvcc's options are accepted, too. They are translated if there is an equivalent (`--use_fast_math`, `--std
-    /// c++17`), and left out if they are for NVIDIA's targets, assembler or host compiler (`-arch=sm_80`, `-Xptxas
-    /// -v`, `-Xcompiler -fPIC`).
+    /// nvcc's options are accepted, too. They are translated if there is an equivalent (`--use_fast_math`,
+    /// `--std c++17`), and left out if they are for NVIDIA's targets, assembler or host compiler
+    /// (`-arch=sm_80`, `-Xptxas -v`, `-Xcompiler -fPIC`).
     ///
-    /// If nvcc [also compiles the sources](Self::nvidia), it gets the options unchanged, except those for the kind
-    /// and place of its output (`--ptx`, `-c`, `-odir`). It rejects unknown options. [`flag_amd`](Self::flag_amd) and
-    /// [`Nvidia::flag`] set options for one compiler only.
+    /// If nvcc [also compiles the sources](Self::nvidia), it gets the options unchanged, except those for the
+    /// kind and place of its output (`--ptx`, `-c`, `-odir`). It rejects unknown options.
+    /// [`flag_amd`](Self::flag_amd) and [`Nvidia::flag`] set options for one compiler only.
     pub fn flag(mut self, flag: impl Into<OsString>) -> Self {
         self.options.push(flag.into());
         self
@@ -260,8 +261,8 @@ impl Builder {
         self
     }
 
-    /// Compiles the sources that match this [pattern](Self::source) for these targets instead of the build's. `none`
-    /// alone leaves out their device code. The last matching call counts.
+    /// Compiles the sources that match this [pattern](Self::source) for these targets instead of the build's.
+    /// `none` alone leaves out their device code. The last matching call counts.
     pub fn targets_for<S: AsRef<str>>(
         mut self,
         pattern: impl Into<String>,
@@ -271,7 +272,8 @@ impl Builder {
         self
     }
 
-    /// Makes Cargo rerun the build script when this file or folder changes, in addition to sources and headers.
+    /// Makes Cargo rerun the build script when this file or folder changes, in addition to sources and
+    /// headers.
     pub fn watch(mut self, path: impl Into<PathBuf>) -> Self {
         self.watched.push(path.into());
         self
@@ -290,7 +292,8 @@ impl Builder {
         self
     }
 
-    /// Caches compiled code in this folder instead of `kernels` in the [cache](device_compiler::toolchain::cache_root).
+    /// Caches compiled code in this folder instead of `kernels` in the
+    /// [cache](device_compiler::toolchain::cache_root).
     pub fn cache(mut self, folder: impl Into<PathBuf>) -> Self {
         self.cache = Some(folder.into());
         self
@@ -314,7 +317,8 @@ impl Builder {
         self
     }
 
-    /// Code object version to write, 5 by default. Generic targets always get 6, the first version that supports them.
+    /// Code object version to write, 5 by default. Generic targets always get 6, the first version that
+    /// supports them.
     pub fn code_object_version(mut self, version: u8) -> Self {
         self.code_object_version = version;
         self
@@ -326,52 +330,54 @@ impl Builder {
         self
     }
 
-    /// Whether every source first includes the runtime header of its [dialect](device_compiler::cuda#dialects), as
-    /// with nvcc. On by default.
+    /// Whether every source first includes the runtime header of its
+    /// [dialect](device_compiler::cuda#dialects), as with nvcc. On by default.
     pub fn runtime_header(mut self, include: bool) -> Self {
         self.runtime_header = include;
         self
     }
 
-    /// Whether code objects contain source lines, for fault reports of virtual GPUs and for debuggers. On by default;
-    /// without this call, `FERROCM_KERNEL_LINES=0` turns it off. The instructions are the same either way, and the
-    /// files are smaller without. For full debug information, pass `-g` to [`flag`](Self::flag).
+    /// Whether code objects contain source lines, for fault reports of virtual GPUs and for debuggers. On by
+    /// default; without this call, `FERROCM_KERNEL_LINES=0` turns it off. The instructions are the same
+    /// either way, and the files are smaller without. For full debug information, pass `-g` to
+    /// [`flag`](Self::flag).
     pub fn source_lines(mut self, on: bool) -> Self {
         self.source_lines = Some(on);
         self
     }
 
     /// Whether kernels count what they do: work-items, waves, cycles, and bytes by memory and kind of access.
-    /// `hip::Module::metrics` reads the counters, on real and virtual devices. Off by default; without this call,
-    /// `FERROCM_KERNEL_METRICS=1` turns it on.
+    /// `hip::Module::metrics` reads the counters, on real and virtual devices. Off by default; without this
+    /// call, `FERROCM_KERNEL_METRICS=1` turns it on.
     ///
-    /// The counters are added after the optimiser, so they count the accesses of the unmodified code. Each costs one
-    /// atomic addition per wave and per block of code that accesses memory, so times of such kernels mean little.
-    /// Accesses by inline assembly and image instructions are not counted, and neither are those of the code
-    /// generator, such as spilled registers.
+    /// The counters are added after the optimiser, so they count the accesses of the unmodified code. Each
+    /// costs one atomic addition per wave and per block of code that accesses memory, so times of such
+    /// kernels mean little. Accesses by inline assembly and image instructions are not counted, and neither
+    /// are those of the code generator, such as spilled registers.
     pub fn metrics(mut self, on: bool) -> Self {
         self.metrics = Some(on);
         self
     }
 
-    /// Whether the code objects of a source go into one compressed bundle, as with clang's `--offload-compress`. Off
-    /// by default. Code for many targets shrinks to a fifth or less; a module is unpacked when it is loaded.
+    /// Whether the code objects of a source go into one compressed bundle, as with clang's
+    /// `--offload-compress`. Off by default. Code for many targets shrinks to a fifth or less; a module is
+    /// unpacked when it is loaded.
     ///
-    /// Code that loads the generated module through `hip` is the same for both forms; [`code_object::embedded`]
-    /// describes the cost of loading. In a [library](Self::build_lib), HIP unpacks the bundle when a kernel is first
-    /// launched; `hip-host` does this for AMD's HIP before 6.4.
+    /// Code that loads the generated module through `hip` is the same for both forms;
+    /// [`code_object::embedded`] describes the cost of loading. In a [library](Self::build_lib), HIP unpacks
+    /// the bundle when a kernel is first launched; `hip-host` does this for AMD's HIP before 6.4.
     pub fn offload_compress(mut self, compress: bool) -> Self {
         self.compress = compress;
         self
     }
 
-    /// Also compiles every source for NVIDIA GPUs, with nvcc; [`Nvidia`] selects the output. Sources, folders of
-    /// headers, definitions, flags, patterns and cache are shared. HIP sources, [`translate`](Self::translate) and
-    /// [`targets_for`](Self::targets_for) apply to AMD only.
+    /// Also compiles every source for NVIDIA GPUs, with nvcc; [`Nvidia`] selects the output. Sources, folders
+    /// of headers, definitions, flags, patterns and cache are shared. HIP sources,
+    /// [`translate`](Self::translate) and [`targets_for`](Self::targets_for) apply to AMD only.
     ///
-    /// If `NVCC` is set, exactly that nvcc is used. Otherwise it is searched in `bin` of the folder in `CUDA_HOME`,
-    /// `CUDA_PATH`, `CUDA_ROOT` or `CUDA_TOOLKIT_ROOT_DIR`, then on `PATH`, then in `/usr/local/cuda` and
-    /// `/opt/cuda`. nvcc needs a host compiler (gcc).
+    /// If `NVCC` is set, exactly that nvcc is used. Otherwise it is searched in `bin` of the folder in
+    /// `CUDA_HOME`, `CUDA_PATH`, `CUDA_ROOT` or `CUDA_TOOLKIT_ROOT_DIR`, then on `PATH`, then in
+    /// `/usr/local/cuda` and `/opt/cuda`. nvcc needs a host compiler (gcc).
     ///
     /// ```no_run
     /// use kernel_build::{Builder, Nvidia};
@@ -379,18 +385,19 @@ impl Builder {
     /// Builder::new("kernels").nvidia(Nvidia::ptx().archs(["sm_80"])).embed_or_exit();
     /// ```
     ///
-    /// In the generated file, the code is in each module's [`cuda`](code_object::embedded::Module::cuda). PTX is also
-    /// available as text, in one constant per source, as in other crates that call nvcc: `ptx::GEMM` is the PTX of
-    /// `gemm.cu` for the first architecture.
+    /// In the generated file, the code is in each module's [`cuda`](code_object::embedded::Module::cuda). PTX
+    /// is also available as text, in one constant per source, as in other crates that call nvcc: `ptx::GEMM`
+    /// is the PTX of `gemm.cu` for the first architecture.
     ///
-    /// nvcc puts the source's path into the names of items in anonymous namespaces, so its code depends on the path, unlike AMD's.
+    /// nvcc puts the source's path into the names of items in anonymous namespaces, so its code depends on
+    /// the path, unlike AMD's.
     pub fn nvidia(mut self, nvidia: Nvidia) -> Self {
         self.nvidia = Some(nvidia);
         self
     }
 
-    /// In a build script: lets two features of the crate choose the GPUs to compile for. Only the compilers of the
-    /// chosen GPUs are needed.
+    /// In a build script: lets two features of the crate choose the GPUs to compile for. Only the compilers
+    /// of the chosen GPUs are needed.
     ///
     /// | features that are on | what is built |
     /// |---|---|
@@ -409,8 +416,8 @@ impl Builder {
         self
     }
 
-    /// Whether [`build_lib`](Self::build_lib) tells Cargo to link the library. On by default; turn it off in scripts
-    /// that do so themselves.
+    /// Whether [`build_lib`](Self::build_lib) tells Cargo to link the library. On by default; turn it off in
+    /// scripts that do so themselves.
     pub fn link(mut self, link: bool) -> Self {
         self.link = link;
         self
@@ -422,8 +429,9 @@ impl Builder {
         self
     }
 
-    /// Path of the module with the types of generated code, by default `::hip::code_object::embedded`, so that a
-    /// crate needs only `hip`. A crate without `hip` uses that of `code-object`: `::code_object::embedded`.
+    /// Path of the module with the types of generated code, by default `::hip::code_object::embedded`, so
+    /// that a crate needs only `hip`. A crate without `hip` uses that of `code-object`:
+    /// `::code_object::embedded`.
     pub fn types(mut self, path: impl Into<String>) -> Self {
         self.types = path.into();
         self
@@ -437,7 +445,8 @@ impl Builder {
 
     /// Compiles everything that is not in the cache.
     ///
-    /// All sources are tried, so one error covers every source that does not compile. Successful results stay in the cache.
+    /// All sources are tried, so one error covers every source that does not compile. Successful results stay
+    /// in the cache.
     ///
     /// # Errors
     /// [`Error`] names the source, target, file or variable at fault.
@@ -576,7 +585,8 @@ impl Builder {
                 plan.targets.clone_from(&named);
             }
         }
-        // Every build script of a program reads the variable, so a pattern need not match a source of this one.
+        // Every build script of a program reads the variable, so a pattern need not match a source of this
+        // one.
         for (pattern, named) in targets::targets_for_from_env()? {
             for plan in plans.iter_mut().filter(|plan| pattern.matches(&plan.source.relative)) {
                 plan.targets.clone_from(&named);
@@ -601,8 +611,8 @@ impl Builder {
         Ok(plans)
     }
 
-    /// The cache that the caller names, else the usual one. If that is not private or cannot be determined, a cache
-    /// of the build script's own, else one that is removed after the build.
+    /// The cache that the caller names, else the usual one. If that is not private or cannot be determined, a
+    /// cache of the build script's own, else one that is removed after the build.
     fn open_cache(&self) -> Result<Cache, CompilerError> {
         if let Some(folder) = &self.cache {
             return Cache::open(folder);

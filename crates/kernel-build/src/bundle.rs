@@ -24,7 +24,8 @@ pub(crate) fn plain(objects: &[BuiltObject]) -> Vec<u8> {
     bundle::bundle(&parts)
 }
 
-/// A compressed bundle of a source's code objects, from the cache if possible, because compressing takes longer.
+/// A compressed bundle of a source's code objects, from the cache if possible, because compressing takes
+/// longer.
 pub(crate) fn compressed(
     cache: &Cache,
     source: &Source,

@@ -201,8 +201,8 @@ impl<'a> Context<'a> {
         Ok(Prepared { hash, text: Some(text), dialect, rewritten: OnceLock::new(), diagnostics })
     }
 
-    /// The dialect that a source's includes imply. Headers are searched as the compiler does: beside the file, then
-    /// in the caller's folders.
+    /// The dialect that a source's includes imply. Headers are searched as the compiler does: beside the
+    /// file, then in the caller's folders.
     fn dialect(&self, source: &Source, text: &[u8]) -> Dialect {
         let text = String::from_utf8_lossy(text);
         cuda::dialect(source.path.clone(), &text, |file: &PathBuf, name| {
@@ -215,7 +215,8 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// The options for the caller's folders, and those that include the headers of a dialect before the source.
+    /// The options for the caller's folders, and those that include the headers of a dialect before the
+    /// source.
     pub(crate) fn folder_options(&self, dialect: Dialect) -> Vec<OsString> {
         let includes = self.includes.iter();
         let mut options: Vec<OsString> =
@@ -396,13 +397,14 @@ impl<'a> Context<'a> {
         Ok(Compiled { bytes, inputs, diagnostics: Diagnostic::read_all(&text) })
     }
 
-    /// The inputs in a compilation's dependency list, except its source and CUDA's headers. `None` if a file is newer than the build.
+    /// The inputs in a compilation's dependency list, except its source and CUDA's headers. `None` if a file
+    /// is newer than the build.
     pub(crate) fn listed(&self, list: &Path, source: &Path) -> Result<Option<Dependencies>, Error> {
         self.inputs.listed(list, |path| path == source || path.starts_with(&self.cuda_headers))
     }
 
-    /// What a compilation has read and looked for, except what the key covers: its source, and CUDA's headers. `None`
-    /// if that is unknown or if a file is newer than the build.
+    /// What a compilation has read and looked for, except what the key covers: its source, and CUDA's
+    /// headers. `None` if that is unknown or if a file is newer than the build.
     pub(crate) fn inputs_of(&self, reads: &Reads, work: &Path, source: &Path) -> Option<Dependencies> {
         reads
             .since(self.inputs.begin)

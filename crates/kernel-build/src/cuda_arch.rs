@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// An architecture of NVIDIA GPUs, by its compute capability: `sm_80`. Read from `sm_80`, `compute_80`, `80` or `8.0`.
+/// An architecture of NVIDIA GPUs, by its compute capability: `sm_80`. Read from `sm_80`, `compute_80`, `80`
+/// or `8.0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CudaArch {
     /// Major and minor number: 80 for 8.0.

@@ -59,7 +59,8 @@ impl Searched {
 
 /// The extension of sources.
 const EXTENSION: &str = "cu";
-/// Reserved module names: `ALL` and `ALL_IDS` are lists of all modules, and the others cannot be raw identifiers.
+/// Reserved module names: `ALL` and `ALL_IDS` are lists of all modules, and the others cannot be raw
+/// identifiers.
 const RESERVED: [&str; 5] = ["all", "all_ids", "crate", "self", "super"];
 /// Extensions of headers.
 const HEADERS: &[&str] = &["h", "hh", "hpp", "hxx", "cuh", "inc", "inl", "def"];
@@ -78,7 +79,8 @@ pub(crate) fn in_folder(folder: &Path) -> Result<Sources, Error> {
     Ok(Sources { folder, list, beside })
 }
 
-/// Names files as if they had been found in their innermost common folder. A file that is given twice counts once.
+/// Names files as if they had been found in their innermost common folder. A file that is given twice counts
+/// once.
 pub(crate) fn of_files(files: &[PathBuf]) -> Result<Sources, Error> {
     let mut found = Vec::new();
     for file in files {
@@ -115,7 +117,8 @@ pub(crate) fn of_files(files: &[PathBuf]) -> Result<Sources, Error> {
 }
 
 impl Sources {
-    /// Keeps the sources that match `only`, if that is not empty, and do not match `excluded`. Sorts them and checks their names.
+    /// Keeps the sources that match `only`, if that is not empty, and do not match `excluded`. Sorts them and
+    /// checks their names.
     pub(crate) fn select(mut self, only: &[Pattern], excluded: &[Pattern]) -> Result<Self, Error> {
         let sources = &mut self.list;
         sources.sort_by(|a, b| a.relative.cmp(&b.relative));
@@ -210,7 +213,8 @@ fn source(folder: &Path, path: PathBuf) -> Result<Source, Error> {
     Ok(Source { path, relative, name, ident })
 }
 
-/// Calls `visit` for every entry in a folder and below that is not a folder, except hidden ones and those in linked folders.
+/// Calls `visit` for every entry in a folder and below that is not a folder, except hidden ones and those in
+/// linked folders.
 pub(crate) fn walk(folder: &Path, visit: &mut dyn FnMut(&Path)) -> Result<(), Error> {
     let read = |e| Error::io("read the folder", folder, e);
     for entry in std::fs::read_dir(folder).map_err(read)? {

@@ -27,8 +27,8 @@ const VARIABLES: &[&str] = &[
 impl Builder {
     /// For build scripts: builds, writes the generated module to `OUT_DIR` and tells Cargo its dependencies.
     ///
-    /// Nothing is written before everything has compiled. Returns the build. The crate includes the module with
-    /// `include!(concat!(env!("OUT_DIR"), "/kernels.rs"));`.
+    /// Nothing is written before everything has compiled. Returns the build. The crate includes the module
+    /// with `include!(concat!(env!("OUT_DIR"), "/kernels.rs"));`.
     ///
     /// # Errors
     /// As for [`build`](Self::build); [`Error::NotABuildScript`] without `OUT_DIR`.
@@ -40,7 +40,8 @@ impl Builder {
         Ok(build)
     }
 
-    /// For build scripts that write the code in their own form: builds, and tells Cargo the dependencies and the warnings.
+    /// For build scripts that write the code in their own form: builds, and tells Cargo the dependencies and
+    /// the warnings.
     ///
     /// # Errors
     /// As for [`build`](Self::build).
@@ -51,7 +52,8 @@ impl Builder {
         Ok(build)
     }
 
-    /// Tells Cargo the variables. This comes before anything can fail, so that a failed build script reruns when one of them changes.
+    /// Tells Cargo the variables. This comes before anything can fail, so that a failed build script reruns
+    /// when one of them changes.
     pub(crate) fn tell_variables(&self) {
         let nvidias = nvidia::variables().filter(|_| self.knows_nvidia());
         for name in VARIABLES.iter().copied().chain(nvidias) {
@@ -59,7 +61,8 @@ impl Builder {
         }
     }
 
-    /// Like [`embed`](Self::embed), but an error is passed to Cargo, line by line, and ends the process with status 1.
+    /// Like [`embed`](Self::embed), but an error is passed to Cargo, line by line, and ends the process with
+    /// status 1.
     pub fn embed_or_exit(self) -> Build {
         self.embed().unwrap_or_else(|error| exit_with(&error))
     }
@@ -88,7 +91,8 @@ impl Build {
         tell_warnings(self.warnings());
     }
 
-    /// The paths that a build script must watch: sources, folders of headers, paths added by the caller, and the compilers.
+    /// The paths that a build script must watch: sources, folders of headers, paths added by the caller, and
+    /// the compilers.
     #[must_use]
     pub fn dependencies(&self) -> Vec<PathBuf> {
         let mut paths = self.read.clone();
@@ -102,11 +106,11 @@ impl Build {
 
     /// Writes the code and a Rust file that embeds it to a folder; returns the Rust file's path.
     ///
-    /// The file has one `pub static` [`Module`](code_object::embedded::Module) per source, named after it in upper
-    /// case, `ALL` with all of them in the order of their ids, an enum `Id` with `ALL_IDS` for tables that have an entry per module, and
-    /// `ids` with one module of kernel ids per source. `ptx` has the PTX as text, one per source.
-    /// `types` is the path of [`code_object::embedded`] for the generated code. Equal builds give equal files, and
-    /// files that would not change are not touched.
+    /// The file has one `pub static` [`Module`](code_object::embedded::Module) per source, named after it in
+    /// upper case, `ALL` with all of them in the order of their ids, an enum `Id` with `ALL_IDS` for tables
+    /// that have an entry per module, and `ids` with one module of kernel ids per source. `ptx` has the PTX
+    /// as text, one per source. `types` is the path of [`code_object::embedded`] for the generated code.
+    /// Equal builds give equal files, and files that would not change are not touched.
     ///
     /// # Errors
     /// [`CompilerError::Io`](crate::CompilerError::Io) names the file.

@@ -80,7 +80,8 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// A source is not a file, its name is not text, or two sources would get the same name in the generated module.
+    /// A source is not a file, its name is not text, or two sources would get the same name in the generated
+    /// module.
     #[error("{}: {reason}", source_file.display())]
     SourceName {
         /// The source.

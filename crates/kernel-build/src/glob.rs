@@ -2,9 +2,9 @@
 
 use crate::Error;
 
-/// A pattern for file names, paths and names of kernels: `?`, `*` (both anything but `/`), `**`, `[ab]`, `[a-z]`,
-/// `[!ab]` and `{a,b}`. A backslash escapes the next character. `?` and brackets match one byte of the name, that is,
-/// one ASCII character.
+/// A pattern for file names, paths and names of kernels: `?`, `*` (both anything but `/`), `**`, `[ab]`,
+/// `[a-z]`, `[!ab]` and `{a,b}`. A backslash escapes the next character. `?` and brackets match one byte of
+/// the name, that is, one ASCII character.
 ///
 /// ```
 /// let sources = kernel_build::Glob::new("moe/{topk,sort}_*.cu")?;
@@ -21,8 +21,8 @@ impl Glob {
     /// Reads a pattern.
     ///
     /// # Errors
-    /// [`Error::Pattern`] if a bracket is not closed, if brackets contain a character outside ASCII or a range that
-    /// ends before it begins, or if there are more than ten braces.
+    /// [`Error::Pattern`] if a bracket is not closed, if brackets contain a character outside ASCII or a
+    /// range that ends before it begins, or if there are more than ten braces.
     pub fn new(text: &str) -> Result<Self, Error> {
         let error = |reason| Error::Pattern { pattern: text.to_owned(), reason };
         // `fast_glob` would treat it as a negation at the start of a pattern.
@@ -34,7 +34,8 @@ impl Glob {
         Ok(Self { pattern })
     }
 
-    /// Whether a name matches. Paths need not be UTF-8 ([`OsStr::as_encoded_bytes`](std::ffi::OsStr::as_encoded_bytes)).
+    /// Whether a name matches. Paths need not be UTF-8
+    /// ([`OsStr::as_encoded_bytes`](std::ffi::OsStr::as_encoded_bytes)).
     pub fn matches(&self, name: impl AsRef<[u8]>) -> bool {
         fast_glob::glob_match(&self.pattern, name)
     }

@@ -55,7 +55,8 @@ impl<'a> Inputs<'a> {
             .clone()
     }
 
-    /// The files in a compilation's dependency list, except those that are already `known`. `None` if a file is newer than the build.
+    /// The files in a compilation's dependency list, except those that are already `known`. `None` if a file
+    /// is newer than the build.
     pub(crate) fn listed(
         &self,
         list: &Path,
@@ -87,8 +88,8 @@ pub(crate) fn headers_of_all(
     folders.iter().try_for_each(|path| headers_of(key, &Searched { path: path.clone(), below: true }, root))
 }
 
-/// Adds a folder and the names of its headers: one that appears in an earlier folder changes what an include finds, though no known input
-/// changes. A folder in `root` is named relative to it.
+/// Adds a folder and the names of its headers: one that appears in an earlier folder changes what an include
+/// finds, though no known input changes. A folder in `root` is named relative to it.
 pub(crate) fn headers_of(
     key: &mut blake3::Hasher,
     folder: &Searched,

@@ -1,22 +1,23 @@
 //! Compiles CUDA kernels for many AMD targets and embeds the code objects.
 //!
-//! Sources are plain CUDA: `cuda_runtime.h`, `cuda_fp16.h`, `cooperative_groups.h` and others are included, and warps
-//! have 32 lanes on every target. A source that includes a HIP header is compiled as HIP. [`Dialect`] explains the
-//! difference.
+//! Sources are plain CUDA: `cuda_runtime.h`, `cuda_fp16.h`, `cooperative_groups.h` and others are included,
+//! and warps have 32 lanes on every target. A source that includes a HIP header is compiled as HIP.
+//! [`Dialect`] explains the difference.
 //!
-//! A [`Builder`] finds the `.cu` files in a folder, compiles each for each target, in parallel, with the device
-//! toolchain that [`toolchain`] finds, and caches the results, so that only changes are recompiled. A build script
-//! ends with [`Builder::embed`], which writes a Rust module with all the code; tools use the [`Build`] and its data
-//! about each kernel.
+//! A [`Builder`] finds the `.cu` files in a folder, compiles each for each target, in parallel, with the
+//! device toolchain that [`toolchain`] finds, and caches the results, so that only changes are recompiled. A
+//! build script ends with [`Builder::embed`], which writes a Rust module with all the code; tools use the
+//! [`Build`] and its data about each kernel.
 //!
-//! [`Builder::embed_prebuilt`] is for packages that are published with compiled kernels, so that building them needs no GPU compiler.
+//! [`Builder::embed_prebuilt`] is for packages that are published with compiled kernels, so that building
+//! them needs no GPU compiler.
 //!
-//! [`Builder::nvidia`] also compiles the same sources for NVIDIA GPUs, with nvcc; [`Builder::features`] lets features
-//! of the crate choose the GPUs. [`Builder::offload_compress`] embeds code for many targets in a fraction of the
-//! space.
+//! [`Builder::nvidia`] also compiles the same sources for NVIDIA GPUs, with nvcc; [`Builder::features`] lets
+//! features of the crate choose the GPUs. [`Builder::offload_compress`] embeds code for many targets in a
+//! fraction of the space.
 //!
-//! Sources may also contain host code that launches their kernels: [`Builder::build_lib`] compiles both into a static
-//! library. Sources are never linked together into one code object.
+//! Sources may also contain host code that launches their kernels: [`Builder::build_lib`] compiles both into
+//! a static library. Sources are never linked together into one code object.
 //!
 //! # In a build script
 //! In `main` of `build.rs`:
@@ -67,20 +68,21 @@
 //! | `FERROCM_SETUP` | the command that messages name for installing a toolchain, if it is not `ferrocm setup` |
 //!
 //! # The cache
-//! The key of cached code consists of the content of its source and of every file that the compiler read, the files
-//! that it looked for and did not find, the options, the target and the compiler. The compiler reports these. If it
-//! cannot, code is compiled each time: if a macro expands to the name in `__has_include`, if inline assembly may read
-//! a file (`.incbin`), and if an option names a file that is not a header.
+//! The key of cached code consists of the content of its source and of every file that the compiler read, the
+//! files that it looked for and did not find, the options, the target and the compiler. The compiler reports
+//! these. If it cannot, code is compiled each time: if a macro expands to the name in `__has_include`, if
+//! inline assembly may read a file (`.incbin`), and if an option names a file that is not a header.
 //!
-//! The cache is `kernels` in the [cache folder](toolchain::cache_root). It may be deleted at any time, and several
-//! builds of a user may share it. Files are published atomically and verified when read. The folder must belong to
-//! the user, and nobody else may write to it; otherwise [`CompilerError::NotPrivate`] says what is wrong. If the
-//! usual cache is not private or the environment names none, a build script uses one in `OUT_DIR`, with a warning,
-//! and a tool uses a temporary one.
+//! The cache is `kernels` in the [cache folder](toolchain::cache_root). It may be deleted at any time, and
+//! several builds of a user may share it. Files are published atomically and verified when read. The folder
+//! must belong to the user, and nobody else may write to it; otherwise [`CompilerError::NotPrivate`] says
+//! what is wrong. If the usual cache is not private or the environment names none, a build script uses one in
+//! `OUT_DIR`, with a warning, and a tool uses a temporary one.
 //!
 //! # Contract
-//! Compiler messages name file and line of the original source, also after a [translation](Translate). Warnings are
-//! kept with cached code and returned each time. Every failure is an [`Error`] that names what is at fault.
+//! Compiler messages name file and line of the original source, also after a [translation](Translate).
+//! Warnings are kept with cached code and returned each time. Every failure is an [`Error`] that names what
+//! is at fault.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 

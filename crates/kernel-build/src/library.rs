@@ -1,7 +1,8 @@
 //! Static libraries of sources whose host code launches their kernels.
 //!
-//! Each source becomes one object file: its host code, and the code objects of all targets in an offload bundle. The
-//! host code registers the bundle with the runtime before `main`. It refers to HIP's functions by their C names.
+//! Each source becomes one object file: its host code, and the code objects of all targets in an offload
+//! bundle. The host code registers the bundle with the runtime before `main`. It refers to HIP's functions by
+//! their C names.
 
 mod archive;
 
@@ -32,12 +33,13 @@ struct Object {
 }
 
 impl Builder {
-    /// For sources that launch their own kernels (`<<<>>>` in `extern "C"` functions): builds, and writes all host
-    /// code with the code objects of all targets to a static library, `libNAME.a`. Rust declares the functions
-    /// `extern "C"` and calls them.
+    /// For sources that launch their own kernels (`<<<>>>` in `extern "C"` functions): builds, and writes all
+    /// host code with the code objects of all targets to a static library, `libNAME.a`. Rust declares the
+    /// functions `extern "C"` and calls them.
     ///
-    /// In a build script, it tells Cargo the dependencies, and to link the library, with C++'s library if the sources
-    /// need it. The crate must also link `hip-host`, which has HIP's functions for such code: `use hip_host as _;`.
+    /// In a build script, it tells Cargo the dependencies, and to link the library, with C++'s library if the
+    /// sources need it. The crate must also link `hip-host`, which has HIP's functions for such code: `use
+    /// hip_host as _;`.
     ///
     /// ```no_run
     /// let out = std::env::var("OUT_DIR")?;
@@ -45,14 +47,14 @@ impl Builder {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// Equal sources, targets and compilers give equal files, wherever they are, except for the source lines of
-    /// [translated](Self::translate) sources. A file that would not change is not touched. Host code is for x86-64
-    /// Linux.
+    /// Equal sources, targets and compilers give equal files, wherever they are, except for the source lines
+    /// of [translated](Self::translate) sources. A file that would not change is not touched. Host code is
+    /// for x86-64 Linux.
     ///
     /// # Errors
     /// As for [`build`](Self::build); [`Error::HostCode`] has the compiler's messages about host code.
-    /// [`Error::Library`] says what is wrong with the path or Cargo's target, or which kernel, function or variable
-    /// two sources define.
+    /// [`Error::Library`] says what is wrong with the path or Cargo's target, or which kernel, function or
+    /// variable two sources define.
     pub fn build_lib(self, path: impl AsRef<Path>) -> Result<Build, Error> {
         let script = std::env::var_os("OUT_DIR").is_some();
         if script {
@@ -116,7 +118,8 @@ impl Builder {
         Ok(build)
     }
 
-    /// Like [`build_lib`](Self::build_lib), but an error is passed to Cargo, line by line, and ends the process with status 1.
+    /// Like [`build_lib`](Self::build_lib), but an error is passed to Cargo, line by line, and ends the
+    /// process with status 1.
     pub fn build_lib_or_exit(self, path: impl AsRef<Path>) -> Build {
         self.build_lib(path).unwrap_or_else(|error| exit_with(&error))
     }
@@ -187,8 +190,8 @@ fn host_object(context: &Context<'_>, plan: &Plan<'_>, built: &Built) -> Result<
     command.args(["--offload-host-only", "-c", "-fPIC", "-fno-color-diagnostics"]);
     // Options for device code, such as fast mathematics, are not the caller's mistake.
     command.arg("-Wno-unused-command-line-argument");
-    // This becomes part of a symbol's name, so it must differ between object files. The compiled text is unsuitable:
-    // a translation contains the folder's name.
+    // This becomes part of a symbol's name, so it must differ between object files. The compiled text is
+    // unsuitable: a translation contains the folder's name.
     let mut id = blake3::Hasher::new();
     id.update(source.relative.as_bytes()).update(context.hash(&source.path).unwrap_or_default().as_bytes());
     id.update(fat);

@@ -1,4 +1,5 @@
-//! nvcc options in build scripts: their translation for clang, so that the list can stay, and which of them nvcc gets.
+//! nvcc options in build scripts: their translation for clang, so that the list can stay, and which of them
+//! nvcc gets.
 
 use std::ffi::{OsStr, OsString};
 
@@ -21,8 +22,9 @@ enum Meaning {
 }
 use Meaning::{Architecture, Instead, Nothing, NothingWithValue, Output, OutputWithValue, Renamed};
 
-/// nvcc's fast maths according to its manual: subnormals are flushed, division and square root are approximate, products and sums are
-/// contracted, and transcendental functions are the hardware's. NaN and infinity keep their meaning, so this is not `-ffast-math`.
+/// nvcc's fast maths according to its manual: subnormals are flushed, division and square root are
+/// approximate, products and sums are contracted, and transcendental functions are the hardware's. NaN and
+/// infinity keep their meaning, so this is not `-ffast-math`.
 const FAST_MATH: &[&str] = &[
     "-fgpu-flush-denormals-to-zero",
     "-fno-hip-fp32-correctly-rounded-divide-sqrt",

@@ -26,8 +26,8 @@ pub(crate) fn variables() -> impl Iterator<Item = &'static str> {
         .chain(compile::VARIABLES.iter().copied())
 }
 
-/// How a [`Builder`](crate::Builder) compiles its sources [for NVIDIA GPUs](crate::Builder::nvidia): the kind of
-/// code, the architectures, and the nvcc.
+/// How a [`Builder`](crate::Builder) compiles its sources [for NVIDIA GPUs](crate::Builder::nvidia): the kind
+/// of code, the architectures, and the nvcc.
 #[derive(Debug)]
 #[must_use = "`Builder::nvidia` takes it"]
 pub struct Nvidia {
@@ -38,12 +38,14 @@ pub struct Nvidia {
 }
 
 impl Nvidia {
-    /// PTX, which NVIDIA's driver compiles on loading, for its architecture and all later ones. So one architecture is enough.
+    /// PTX, which NVIDIA's driver compiles on loading, for its architecture and all later ones. So one
+    /// architecture is enough.
     pub fn ptx() -> Self {
         Self { kind: CudaKind::Ptx, archs: None, options: Vec::new(), nvcc: None }
     }
 
-    /// Cubins: machine code for each architecture, which loads faster and runs only on GPUs of the same major version.
+    /// Cubins: machine code for each architecture, which loads faster and runs only on GPUs of the same major
+    /// version.
     pub fn cubin() -> Self {
         Self { kind: CudaKind::Cubin, ..Self::ptx() }
     }
@@ -51,9 +53,9 @@ impl Nvidia {
     /// Compiles for these architectures, such as `sm_80`, `sm_90a`, `80` or `8.0`.
     ///
     /// Without this call, the architectures are those in the builder's flags (`-arch=sm_80`,
-    /// `-gencode=arch=compute_80,code=sm_80`), else those
-    /// of `FERROCM_CUDA_ARCHS`, else of `CUDA_COMPUTE_CAP`, each separated by commas, else [`DEFAULT_CUDA_ARCHS`].
-    /// The machine's own GPUs do not matter, so that a build is the same everywhere. The build fails for a bad name.
+    /// `-gencode=arch=compute_80,code=sm_80`), else those of `FERROCM_CUDA_ARCHS`, else of
+    /// `CUDA_COMPUTE_CAP`, each separated by commas, else [`DEFAULT_CUDA_ARCHS`]. The machine's own GPUs do
+    /// not matter, so that a build is the same everywhere. The build fails for a bad name.
     pub fn archs<S: AsRef<str>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.archs = Some(archs::parse("the caller's architectures", names));
         self

@@ -5,11 +5,11 @@ use code_object::{Kernel, Processor, TargetId, gfx_version};
 
 /// Waves per SIMD unit, limited by registers, LDS and workgroup size; `None` for unknown processors.
 ///
-/// The rules are those of LLVM (`getOccupancyWithWorkGroupSizes` and `AMDGPUBaseInfo`): a kernel without a required
-/// workgroup size may run in workgroups from one wave to its maximum, and the better of the two ends counts. LLVM
-/// differs in two places, where the virtual GPU and `hipOccupancyMaxActiveBlocksPerMultiprocessor` agree with this
-/// function: it ignores the allocation granularity of LDS, and counts 81 to 88 and 97 to 100 scalar registers of gfx9
-/// with a smaller granularity.
+/// The rules are those of LLVM (`getOccupancyWithWorkGroupSizes` and `AMDGPUBaseInfo`): a kernel without a
+/// required workgroup size may run in workgroups from one wave to its maximum, and the better of the two ends
+/// counts. LLVM differs in two places, where the virtual GPU and
+/// `hipOccupancyMaxActiveBlocksPerMultiprocessor` agree with this function: it ignores the allocation
+/// granularity of LDS, and counts 81 to 88 and 97 to 100 scalar registers of gfx9 with a smaller granularity.
 pub(crate) fn occupancy(target: &TargetId, kernel: &Kernel) -> Option<u32> {
     // Odd metadata from an unknown compiler must not overflow.
     const MOST: u32 = 1 << 20;
@@ -29,7 +29,8 @@ pub(crate) fn occupancy(target: &TargetId, kernel: &Kernel) -> Option<u32> {
     Some(if kernel.required_workgroup_size.is_some() { largest } else { largest.max(waves(1)) })
 }
 
-/// Vector registers that the kernel allocates at its start. They exceed those that it uses if the source limits the number of waves.
+/// Vector registers that the kernel allocates at its start. They exceed those that it uses if the source
+/// limits the number of waves.
 fn allocated_vgprs(major: u32, unit: &ComputeUnit, kernel: &Kernel) -> u32 {
     // From gfx10 on, the descriptor counts in smaller units than the allocation granularity.
     let granule = match (major, kernel.wavefront_size) {
@@ -40,7 +41,8 @@ fn allocated_vgprs(major: u32, unit: &ComputeUnit, kernel: &Kernel) -> u32 {
     (kernel.descriptor.granulated_workitem_vgpr_count() + 1) * granule
 }
 
-/// A processor's major version and compute unit. A generic processor has the smallest compute unit among those that run its code.
+/// A processor's major version and compute unit. A generic processor has the smallest compute unit among
+/// those that run its code.
 fn compute_unit(processor: &str) -> Option<(u32, ComputeUnit)> {
     let known = Processor::by_name(processor)?;
     if known.members.is_empty() {

@@ -27,9 +27,9 @@ impl Build {
 }
 
 impl Builder {
-    /// For build scripts of packages that are published with compiled kernels. If this folder of the package exists,
-    /// embeds what [`write_prebuilt`](Build::write_prebuilt) wrote there, without sources or a compiler. Otherwise it
-    /// builds and [embeds](Self::embed).
+    /// For build scripts of packages that are published with compiled kernels. If this folder of the package
+    /// exists, embeds what [`write_prebuilt`](Build::write_prebuilt) wrote there, without sources or a
+    /// compiler. Otherwise it builds and [embeds](Self::embed).
     ///
     /// Prebuilt code is embedded for all targets that it has; the result is then `None`.
     ///
@@ -53,8 +53,8 @@ impl Builder {
         Ok(None)
     }
 
-    /// Like [`embed_prebuilt`](Self::embed_prebuilt), but an error is passed to Cargo, line by line, and ends the
-    /// process with status 1.
+    /// Like [`embed_prebuilt`](Self::embed_prebuilt), but an error is passed to Cargo, line by line, and ends
+    /// the process with status 1.
     pub fn embed_prebuilt_or_exit(self, folder: impl AsRef<Path>) -> Option<Build> {
         self.embed_prebuilt(folder).unwrap_or_else(|error| exit_with(&error))
     }

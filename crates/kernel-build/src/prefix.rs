@@ -1,12 +1,12 @@
 //! Precompiled headers: those that every source reads first.
 //!
-//! Reading the runtime headers of HIP and CUDA takes clang over a second, for most kernels four fifths of the whole
-//! compilation. Every source begins with the same headers (`-include`). So they are read once for each target and its
-//! options, and kept as a precompiled header (PCH) in the [cache](device_compiler::cache). It replaces the same text,
-//! so the code is the same with and without it.
+//! Reading the runtime headers of HIP and CUDA takes clang over a second, for most kernels four fifths of the
+//! whole compilation. Every source begins with the same headers (`-include`). So they are read once for each
+//! target and its options, and kept as a precompiled header (PCH) in the [cache](device_compiler::cache). It
+//! replaces the same text, so the code is the same with and without it.
 //!
-//! Making one takes as long as compiling a source without one, and some 12 MB. It is made for a build of several
-//! sources, and for a single source when it is compiled a second time with the same options.
+//! Making one takes as long as compiling a source without one, and some 12 MB. It is made for a build of
+//! several sources, and for a single source when it is compiled a second time with the same options.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -51,8 +51,8 @@ impl Prefixes {
 impl Prefix {
     /// The options that make clang read it first.
     ///
-    /// clang would compare times and options with those at the header's creation. The checks are turned off: times
-    /// may differ for equal files, and the key covers options and files.
+    /// clang would compare times and options with those at the header's creation. The checks are turned off:
+    /// times may differ for equal files, and the key covers options and files.
     pub(crate) fn options(&self) -> Vec<OsString> {
         let file = self.file.clone().into_os_string();
         let options = ["-include-pch".into(), file, "-fno-validate-pch".into()];
@@ -61,8 +61,8 @@ impl Prefix {
 }
 
 impl Context<'_> {
-    /// The precompiled headers for a source of this dialect and a target. `None` if they are not worthwhile or do not
-    /// compile; in that case the source's compilation reports why.
+    /// The precompiled headers for a source of this dialect and a target. `None` if they are not worthwhile
+    /// or do not compile; in that case the source's compilation reports why.
     pub(crate) fn prefix(
         &self,
         plan: &Plan<'_>,

@@ -1,4 +1,5 @@
-//! The resources of each kernel of a build as a file, and comparisons between two builds or between a build and its limits.
+//! The resources of each kernel of a build as a file, and comparisons between two builds or between a build
+//! and its limits.
 //!
 //! ```no_run
 //! use kernel_build::Builder;
@@ -30,7 +31,8 @@ use crate::{Build, KernelUse};
 pub use changes::{Change, Changes, KernelName};
 pub use limits::{Excess, Limits};
 
-/// The resources of every kernel of a build. Equal builds give equal reports, which contain no times and no paths.
+/// The resources of every kernel of a build. Equal builds give equal reports, which contain no times and no
+/// paths.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// [`Report::SCHEMA`] of the version that wrote it.
@@ -217,7 +219,8 @@ impl Figure {
         })
     }
 
-    /// Whether a kernel got worse. Code must grow by more than 5 % and 64 bytes, because any edit causes smaller changes.
+    /// Whether a kernel got worse. Code must grow by more than 5 % and 64 bytes, because any edit causes
+    /// smaller changes.
     #[must_use]
     pub fn is_worse(self, before: u64, after: u64) -> bool {
         match self {

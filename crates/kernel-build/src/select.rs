@@ -2,8 +2,8 @@
 
 use crate::{Error, Glob};
 
-/// A pattern for sources. With a `/`, it is matched against the path below the folder, otherwise against the file's
-/// name, in any folder.
+/// A pattern for sources. With a `/`, it is matched against the path below the folder, otherwise against the
+/// file's name, in any folder.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     glob: Glob,

@@ -66,7 +66,8 @@ fn from_value(value: Option<&str>) -> Result<Vec<TargetId>, Error> {
     }
 }
 
-/// Patterns of sources with the targets that `FERROCM_TARGETS_FOR` names for them: `mmq_*=none moe_*=gfx1100,gfx90a`.
+/// Patterns of sources with the targets that `FERROCM_TARGETS_FOR` names for them: `mmq_*=none
+/// moe_*=gfx1100,gfx90a`.
 ///
 /// # Errors
 /// [`Error::TargetsFor`], and those of [`targets_from_env`].

@@ -7,15 +7,16 @@ use device_compiler::{Diagnostic, Place, Severity};
 /// How CUDA sources become HIP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Translate {
-    /// Not at all: [headers with CUDA's names](device_compiler::cuda) supply everything that HIP names differently.
+    /// Not at all: [headers with CUDA's names](device_compiler::cuda) supply everything that HIP names
+    /// differently.
     #[default]
     None,
     /// The crate `hipify` translates the source, but not its headers; the result is HIP.
     Hipify,
 }
 
-/// The result of hipify for a source: the text, with the same line numbers, and the findings. Untranslatable code is
-/// only a warning here: the compiler decides whether it matters.
+/// The result of hipify for a source: the text, with the same line numbers, and the findings. Untranslatable
+/// code is only a warning here: the compiler decides whether it matters.
 pub(crate) fn hipify(source: &Path, text: &str) -> (String, Vec<Diagnostic>) {
     let mut options = hipify::Options::default();
     // The compiler reads that header first anyway.

@@ -1,7 +1,8 @@
-//! saxpy, softmax and a tiled GEMM in three element types on a device of your choice, checked against f64 on the CPU.
+//! saxpy, softmax and a tiled GEMM in three element types on a device of your choice, checked against f64 on
+//! the CPU.
 //!
-//! `cargo xtask demo` sets up the device toolchain and runs this. Options: `--device URI` (default: `FERROCM_DEVICE`, else
-//! `auto`), `--verbose`.
+//! `cargo xtask demo` sets up the device toolchain and runs this. Options: `--device URI` (default:
+//! `FERROCM_DEVICE`, else `auto`), `--verbose`.
 
 use std::error::Error;
 use std::time::Instant;

@@ -30,8 +30,8 @@ const MOST_ROW_STRIDE: usize = 1 << 22;
 type Condition = fn(&Work) -> bool;
 type Splits = fn(&Work) -> usize;
 
-/// The number of parts that the keys are split into; each part has its own workgroups. The first row whose condition
-/// holds applies.
+/// The number of parts that the keys are split into; each part has its own workgroups. The first row whose
+/// condition holds applies.
 const SPLITS: &[(Condition, Splits)] = &[
     // There are enough workgroups for all compute units, or too few keys to share.
     (|w| w.blocks >= w.compute_units || w.kv_len < 8 * KEYS, |_| 1),
@@ -58,8 +58,8 @@ impl Work {
     }
 }
 
-/// The distances, in elements, from one sequence, head and position of a tensor to the next. The dimensions of a
-/// position are contiguous.
+/// The distances, in elements, from one sequence, head and position of a tensor to the next. The dimensions
+/// of a position are contiguous.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeadStrides {
     /// From a sequence to the next; in a paged cache, from a block to the next.
@@ -125,23 +125,25 @@ pub struct Attention {
     pub batch: usize,
     /// Heads of the queries.
     pub heads: usize,
-    /// Heads of keys and values: a divisor of the heads of the queries. Neighbouring heads of the queries share one.
+    /// Heads of keys and values: a divisor of the heads of the queries. Neighbouring heads of the queries
+    /// share one.
     pub kv_heads: usize,
     /// Queries of a sequence.
     pub q_len: usize,
     /// Keys of a sequence. If each sequence has its own length, the maximum length.
     pub kv_len: usize,
-    /// Dimensions of a head: a multiple of 16, at most 256. For heads of more than 128, scores are computed twice.
+    /// Dimensions of a head: a multiple of 16, at most 256. For heads of more than 128, scores are computed
+    /// twice.
     pub dim: usize,
     /// Factor of the scores; by default `dim` to the power of −½.
     pub scale: f32,
     /// A query does not see keys after its own position.
     pub causal: bool,
-    /// The position of the first query among the keys, for `causal`, `window` and slopes. If each sequence has its own length, the queries
-    /// are its last positions instead.
+    /// The position of the first query among the keys, for `causal`, `window` and slopes. If each sequence
+    /// has its own length, the queries are its last positions instead.
     pub q_position: isize,
-    /// A query sees the key at its own position and those before it, this many in all. Without `causal`, it also sees
-    /// those after it.
+    /// A query sees the key at its own position and those before it, this many in all. Without `causal`, it
+    /// also sees those after it.
     pub window: Option<usize>,
     /// Scores are limited to this: `cap * tanh(score / cap)`.
     pub soft_cap: Option<f32>,
@@ -160,7 +162,8 @@ pub struct Attention {
 }
 
 impl Attention {
-    /// All tensors are dense `[batch, heads, positions, dim]`; every query sees every key. The queries are the last positions.
+    /// All tensors are dense `[batch, heads, positions, dim]`; every query sees every key. The queries are
+    /// the last positions.
     #[must_use]
     pub fn new(batch: usize, heads: usize, kv_heads: usize, q_len: usize, kv_len: usize, dim: usize) -> Self {
         let queries = HeadStrides::heads_first(heads, q_len, dim);
@@ -311,8 +314,8 @@ impl<'a, T: Float<Compute = f32>> AttentionInputs<'a, T> {
         Self::with_cache(queries.into(), Cache::I8(keys.into(), values.into()))
     }
 
-    /// The scales by which 8-bit keys and values are multiplied, at the places given by [`Attention::k_scales`]
-    /// and [`Attention::v_scales`]. The products are rounded to the queries' type.
+    /// The scales by which 8-bit keys and values are multiplied, at the places given by
+    /// [`Attention::k_scales`] and [`Attention::v_scales`]. The products are rounded to the queries' type.
     #[must_use]
     pub fn scales(
         self,
@@ -322,7 +325,8 @@ impl<'a, T: Float<Compute = f32>> AttentionInputs<'a, T> {
         Self { k_scales: Some(keys.into()), v_scales: Some(values.into()), ..self }
     }
 
-    /// The number of keys of each sequence, limited to [`Attention::kv_len`]. The queries are a sequence's last positions.
+    /// The number of keys of each sequence, limited to [`Attention::kv_len`]. The queries are a sequence's
+    /// last positions.
     #[must_use]
     pub fn lengths(self, lengths: impl Into<DeviceSlice<'a, u32>>) -> Self {
         Self { lengths: Some(lengths.into()), ..self }
@@ -334,8 +338,9 @@ impl<'a, T: Float<Compute = f32>> AttentionInputs<'a, T> {
         Self { slopes: Some(slopes.into()), ..self }
     }
 
-    /// Keys and values are in `blocks` blocks of `block_size` keys, a multiple of 16. The table has a row for each sequence, with the
-    /// numbers of the blocks that hold its keys. An invalid block number stands for the last block.
+    /// Keys and values are in `blocks` blocks of `block_size` keys, a multiple of 16. The table has a row for
+    /// each sequence, with the numbers of the blocks that hold its keys. An invalid block number stands for
+    /// the last block.
     #[must_use]
     pub fn pages(self, table: impl Into<DeviceSlice<'a, u32>>, blocks: usize, block_size: usize) -> Self {
         Self { pages: Some(Pages { table: table.into(), block_size, blocks }), ..self }
@@ -446,12 +451,12 @@ struct Shape {
 }
 
 impl Kernels {
-    /// Attention of all heads, without storing the scores. Scores and sums are computed in f32; weights are rounded to the elements' type.
-    /// A query that sees no key gives 0.
+    /// Attention of all heads, without storing the scores. Scores and sums are computed in f32; weights are
+    /// rounded to the elements' type. A query that sees no key gives 0.
     ///
     /// # Errors
-    /// [`Error::Length`] if a buffer is too short, [`Error::Size`] and [`Error::Value`] for invalid sizes, strides and options, and
-    /// [`Error::Hip`].
+    /// [`Error::Length`] if a buffer is too short, [`Error::Size`] and [`Error::Value`] for invalid sizes,
+    /// strides and options, and [`Error::Hip`].
     #[doc(alias = "flash_attention")]
     #[doc(alias = "scaled_dot_product_attention")]
     pub fn attention<'a, T: Float<Compute = f32>>(
@@ -548,8 +553,9 @@ impl Kernels {
             .arg(inputs.slopes)
             .arg(out.reborrow())
             .arg(partial.as_mut().map(DeviceBuffer::as_mut_slice));
-        // SAFETY: the kernel reads queries, keys, values, scales, lengths, tables and slopes, and writes results or their parts. All of
-        // them have been compared with their buffers, and the kernel limits what tables and lengths say. Results do not overlap.
+        // SAFETY: the kernel reads queries, keys, values, scales, lengths, tables and slopes, and writes
+        // results or their parts. All of them have been compared with their buffers, and the kernel limits
+        // what tables and lengths say. Results do not overlap.
         unsafe { launch.enqueue()? };
         if let Some(partial) = &partial {
             let function = self.of::<T>(&modules::ATTENTION, &names!("attention_combine"))?;

@@ -18,8 +18,8 @@ static CONVOLUTIONS: [[(&str, Names); 2]; 2] = [
 /// The farthest place of an output among the inputs: f64 represents every whole number up to it.
 const MOST_PLACES: f64 = (1_u64 << 53) as f64;
 
-/// A type that convolutions, pools and resizing exist for: f32, f16, bf16, f64, u8 and u32. Sums of 16-bit floats are computed in f32,
-/// those of other types in the type itself. Integers wrap around.
+/// A type that convolutions, pools and resizing exist for: f32, f16, bf16, f64, u8 and u32. Sums of 16-bit
+/// floats are computed in f32, those of other types in the type itself. Integers wrap around.
 ///
 /// ```compile_fail,E0277
 /// fn convolves<T: kernels::ConvElement>() {}
@@ -43,8 +43,9 @@ pub(crate) mod sealed {
     }
 }
 
-/// A convolution of one or two dimensions, as layers compute it: the kernel is not mirrored, and each output channel is the sum over all
-/// input channels. Input and weights may have any strides; the output is contiguous.
+/// A convolution of one or two dimensions, as layers compute it: the kernel is not mirrored, and each output
+/// channel is the sum over all input channels. Input and weights may have any strides; the output is
+/// contiguous.
 ///
 /// | tensor | shape |
 /// |---|---|
@@ -76,16 +77,17 @@ pub struct Conv<const D: usize> {
     pub input: [usize; D],
     /// Extents of a kernel, outermost first.
     pub kernel: [usize; D],
-    /// The distance from one place of the kernel to the next, in each dimension. In a transposed convolution, the distance from one
-    /// input's outputs to the next input's.
+    /// The distance from one place of the kernel to the next, in each dimension. In a transposed convolution,
+    /// the distance from one input's outputs to the next input's.
     pub stride: usize,
-    /// The number of zeros at each end of each dimension of the input. In a transposed convolution, the number of
-    /// outputs left out there.
+    /// The number of zeros at each end of each dimension of the input. In a transposed convolution, the
+    /// number of outputs left out there.
     pub padding: usize,
     /// The distance from one element of the kernel to the next, in each dimension.
     pub dilation: usize,
-    /// The convolution is transposed: each input is spread over the outputs that it would be computed from. The value is the number of
-    /// extra outputs at the end of each dimension; it is less than the stride or the dilation.
+    /// The convolution is transposed: each input is spread over the outputs that it would be computed from.
+    /// The value is the number of extra outputs at the end of each dimension; it is less than the stride or
+    /// the dilation.
     pub transposed: Option<usize>,
 }
 
@@ -147,8 +149,9 @@ where
     /// Extents of a channel of the output, outermost first.
     ///
     /// # Errors
-    /// [`Error::Size`] if stride, dilation or an extent of the kernel is zero, the kernel exceeds the padded input, an output padding is
-    /// not less than the stride or the dilation, there would be no output, or sizes overflow.
+    /// [`Error::Size`] if stride, dilation or an extent of the kernel is zero, the kernel exceeds the padded
+    /// input, an output padding is not less than the stride or the dilation, there would be no output, or
+    /// sizes overflow.
     pub fn output(&self) -> Result<[usize; D]> {
         let least = [("stride", self.stride), ("dilation", self.dilation)];
         for (parameter, got) in least.into_iter().chain(self.kernel.map(|extent| ("kernel", extent))) {
@@ -206,8 +209,8 @@ where
     }
 }
 
-/// Pooling: one output for each place of a window, without padding. Input and output are batch × channels × rows × columns; the input may
-/// have any strides, the output is contiguous.
+/// Pooling: one output for each place of a window, without padding. Input and output are batch × channels ×
+/// rows × columns; the input may have any strides, the output is contiguous.
 ///
 /// ```
 /// let pool = kernels::Pool2d::new(1, 64, [15, 12], [3, 2]).stride([2, 1]);
@@ -265,7 +268,8 @@ impl Pool2d {
     }
 }
 
-/// Resizing, up or down. Input and output are batch × channels × rows × columns; the input may have any strides, the output is contiguous.
+/// Resizing, up or down. Input and output are batch × channels × rows × columns; the input may have any
+/// strides, the output is contiguous.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resize2d {
     /// Inputs.
@@ -297,11 +301,13 @@ impl Resize2d {
 /// Where outputs of a bilinear resizing lie between inputs, before the edges.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PixelGrid {
-    /// Pixels are squares, and both images cover the same area: output i is at `(i + ½) · input / output - ½`.
+    /// Pixels are squares, and both images cover the same area: output i is at `(i + ½) · input / output -
+    /// ½`.
     Areas,
     /// As areas, but with these factors for rows and columns instead of `output / input`.
     Scaled([f64; 2]),
-    /// The first and last pixels of both images are at the same places: output i is at `i · (input - 1) / (output - 1)`.
+    /// The first and last pixels of both images are at the same places: output i is at `i · (input - 1) /
+    /// (output - 1)`.
     Corners,
 }
 
@@ -322,8 +328,9 @@ impl Kernels {
     /// A convolution or a transposed one. `x` and `weights` may have any strides.
     ///
     /// # Errors
-    /// [`Error::Size`] as of [`Conv::output`], [`Error::Layout`] for a tensor that cannot be addressed, [`Error::Shape`] or
-    /// [`Error::Length`] if one has another shape, [`Error::NotContiguous`] of `out`; [`Error::Hip`].
+    /// [`Error::Size`] as of [`Conv::output`], [`Error::Layout`] for a tensor that cannot be addressed,
+    /// [`Error::Shape`] or [`Error::Length`] if one has another shape, [`Error::NotContiguous`] of `out`;
+    /// [`Error::Hip`].
     #[doc(alias = "conv1d")]
     #[doc(alias = "conv2d")]
     #[doc(alias = "conv_transpose1d")]
@@ -370,16 +377,17 @@ impl Kernels {
         }
         let launch = launch.arg(conv.dilation).arg(&info);
         let launch = launch.arg(x.memory()?).arg(weights.memory()?).arg(out.into_memory()?);
-        // SAFETY: the kernel writes batch·out_channels·output elements, and reads x and the weights within the extents in `info`,
-        // which the views have. `output` has made sure that no place overflows.
+        // SAFETY: the kernel writes batch·out_channels·output elements, and reads x and the weights within
+        // the extents in `info`, which the views have. `output` has made sure that no place overflows.
         unsafe { run(elements, launch) }
     }
 
     /// The average of each window. Averages of integers are rounded towards zero. `x` may have any strides.
     ///
     /// # Errors
-    /// [`Error::Size`] as of [`Pool2d::output`], [`Error::Layout`] for a tensor that cannot be addressed, [`Error::Shape`] or
-    /// [`Error::Length`] if one has another shape, [`Error::NotContiguous`] of `out`; [`Error::Hip`].
+    /// [`Error::Size`] as of [`Pool2d::output`], [`Error::Layout`] for a tensor that cannot be addressed,
+    /// [`Error::Shape`] or [`Error::Length`] if one has another shape, [`Error::NotContiguous`] of `out`;
+    /// [`Error::Hip`].
     pub fn avg_pool2d<'a, T: ConvElement>(
         &'a self,
         stream: &'a Stream,
@@ -390,8 +398,8 @@ impl Kernels {
         self.pool2d(stream, "avg_pool2d", &names!("avg_pool2d"), pool, x.into(), out.into())
     }
 
-    /// The largest element of each window. The search begins at the window's first element: a NaN there is the result; a NaN elsewhere is
-    /// ignored. `x` may have any strides.
+    /// The largest element of each window. The search begins at the window's first element: a NaN there is
+    /// the result; a NaN elsewhere is ignored. `x` may have any strides.
     ///
     /// # Errors
     /// As [`avg_pool2d`](Self::avg_pool2d).
@@ -424,17 +432,18 @@ impl Kernels {
         let launch = self.of::<T>(&modules::CONV, names)?.launch(stream).arg(from.elements());
         let launch = pool.window.into_iter().chain(pool.stride).fold(launch, |launch, size| launch.arg(size));
         let launch = launch.arg(&info).arg(x.memory()?).arg(out.into_memory()?);
-        // SAFETY: the kernel writes batch·channels·output elements, and reads the windows of x, which lie within the extents in `info`,
-        // which the view has.
+        // SAFETY: the kernel writes batch·channels·output elements, and reads the windows of x, which lie
+        // within the extents in `info`, which the view has.
         unsafe { run(elements, launch) }
     }
 
-    /// Resizing by the nearest preceding input: output i is input `⌊i · input / output⌋`, in each dimension. That is exact
-    /// where `input · output` is less than 2⁵⁰. `x` may have any strides.
+    /// Resizing by the nearest preceding input: output i is input `⌊i · input / output⌋`, in each dimension.
+    /// That is exact where `input · output` is less than 2⁵⁰. `x` may have any strides.
     ///
     /// # Errors
-    /// [`Error::Size`] if the input is empty and the output is not, [`Error::Layout`] for a tensor that cannot be addressed,
-    /// [`Error::Shape`] or [`Error::Length`] if one has another shape, [`Error::NotContiguous`] of `out`; [`Error::Hip`].
+    /// [`Error::Size`] if the input is empty and the output is not, [`Error::Layout`] for a tensor that
+    /// cannot be addressed, [`Error::Shape`] or [`Error::Length`] if one has another shape,
+    /// [`Error::NotContiguous`] of `out`; [`Error::Hip`].
     pub fn upsample_nearest2d<'a, T: ConvElement>(
         &'a self,
         stream: &'a Stream,
@@ -449,22 +458,23 @@ impl Kernels {
         }
         let info = info(stream, &[from])?;
         let [h_out, w_out] = resize.output;
-        // The next f64 above the quotient, so that rounding does not decrease products that are whole numbers.
+        // The next f64 above the quotient, so that rounding does not decrease products that are whole
+        // numbers.
         let scale = |axis: usize| (resize.input[axis] as f64 / resize.output[axis] as f64).next_up();
         let kernel = self.of::<T>(&modules::CONV, &names!("upsample_nearest2d"))?;
         let launch = kernel.launch(stream).arg(h_out).arg(w_out).arg(scale(0)).arg(scale(1));
         let launch = launch.arg(&info).arg(x.memory()?).arg(out.into_memory()?);
-        // SAFETY: the kernel writes batch·channels·output elements, and reads x within the extents in `info`, which the view has and
-        // which are not zero. Places beyond the last input are limited to it.
+        // SAFETY: the kernel writes batch·channels·output elements, and reads x within the extents in `info`,
+        // which the view has and which are not zero. Places beyond the last input are limited to it.
         unsafe { run(elements, launch) }
     }
 
-    /// Resizing by linear interpolation in both dimensions, in f64. Outputs beyond the first or last input take its value. Integers
-    /// are rounded towards zero. `x` may have any strides.
+    /// Resizing by linear interpolation in both dimensions, in f64. Outputs beyond the first or last input
+    /// take its value. Integers are rounded towards zero. `x` may have any strides.
     ///
     /// # Errors
-    /// As [`upsample_nearest2d`](Self::upsample_nearest2d), and [`Error::Value`] for a factor that is not positive and finite, or
-    /// gives places beyond 2⁵³.
+    /// As [`upsample_nearest2d`](Self::upsample_nearest2d), and [`Error::Value`] for a factor that is not
+    /// positive and finite, or gives places beyond 2⁵³.
     pub fn upsample_bilinear2d<'a, T: ConvElement>(
         &'a self,
         stream: &'a Stream,
@@ -498,7 +508,8 @@ impl Kernels {
         let launch = kernel.launch(stream).arg(w_out).arg(h_out).arg(grid == PixelGrid::Corners);
         let launch = launch.arg(has_factors).arg(h_factor).arg(has_factors).arg(w_factor);
         let launch = launch.arg(&info).arg(x.memory()?).arg(out.into_memory()?);
-        // SAFETY: as for `upsample_nearest2d`; in each dimension, both inputs around an output are limited to the last one.
+        // SAFETY: as for `upsample_nearest2d`; in each dimension, both inputs around an output are limited to
+        // the last one.
         unsafe { run(elements, launch) }
     }
 
@@ -516,7 +527,8 @@ impl Kernels {
         self.channels(stream, operation, (resize.batch, resize.channels), extents, x, out)
     }
 
-    /// Checks tensors of this many inputs and channels whose extents change: the input's layout, and the number of outputs.
+    /// Checks tensors of this many inputs and channels whose extents change: the input's layout, and the
+    /// number of outputs.
     fn channels<T: ConvElement>(
         &self,
         stream: &Stream,

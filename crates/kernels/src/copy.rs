@@ -12,8 +12,8 @@ use crate::{Element, modules};
 /// Rows and columns of a tile, and the work-items for one.
 const TILE: usize = 32;
 const TILE_BLOCK: u32 = 256;
-/// The maximum number of tiles of a row, tiles of a column, and matrices: the dimensions of a grid. Larger copies are
-/// done element by element.
+/// The maximum number of tiles of a row, tiles of a column, and matrices: the dimensions of a grid. Larger
+/// copies are done element by element.
 const MOST_TILES: [usize; 3] = [u32::MAX as usize / TILE_BLOCK as usize, 65_535, 65_535];
 /// Matrices with fewer rows or columns are copied element by element: most of a tile would be empty.
 const LEAST_SIDE: usize = 16;
@@ -31,8 +31,8 @@ struct Transposition {
 }
 
 impl Transposition {
-    /// Recognises a copy that transposes: elements are contiguous along one axis in the source and along another in the target, and there
-    /// is at most one more axis.
+    /// Recognises a copy that transposes: elements are contiguous along one axis in the source and along
+    /// another in the target, and there is at most one more axis.
     fn of(from: &Layout, to: &Layout) -> Option<Self> {
         let axes: Vec<usize> = (0..from.rank()).filter(|&axis| from.shape()[axis] != 1).collect();
         let next = |layout: &Layout| axes.iter().copied().find(|&axis| layout.strides()[axis] == 1);
@@ -95,8 +95,9 @@ const TRANSPOSE: [&str; 4] = ["transpose_b8", "transpose_b16", "transpose_b32", 
 const STRIDED: [&str; 4] = ["copy_strided_b8", "copy_strided_b16", "copy_strided_b32", "copy_strided_b64"];
 
 impl Kernels {
-    /// `y = x` for any layouts. A transposition moves tiles of matrices through LDS, so that both tensors are accessed row by row. Rows of
-    /// consecutive elements are copied 16 bytes at a time if their alignment allows it.
+    /// `y = x` for any layouts. A transposition moves tiles of matrices through LDS, so that both tensors are
+    /// accessed row by row. Rows of consecutive elements are copied 16 bytes at a time if their alignment
+    /// allows it.
     ///
     /// # Errors
     /// [`Error::Length`] or [`Error::Shape`] if `x` and `y` differ in shape; [`Error::Hip`].
@@ -109,12 +110,13 @@ impl Kernels {
         self.copy_layouts("copy_strided", stream, x.into(), y.into())
     }
 
-    /// Copies a matrix of `rows` and `columns` whose rows begin `x_pitch` elements apart in `x`, and `y_pitch` in `y`. Elements between
-    /// the rows of `y` are unchanged. The rows of `x` may overlap; with a pitch of zero, all are the same row.
+    /// Copies a matrix of `rows` and `columns` whose rows begin `x_pitch` elements apart in `x`, and
+    /// `y_pitch` in `y`. Elements between the rows of `y` are unchanged. The rows of `x` may overlap; with a
+    /// pitch of zero, all are the same row.
     ///
     /// # Errors
-    /// [`Error::Layout`] if the matrix exceeds either buffer, its elements cannot be addressed, or the rows of `y` overlap;
-    /// [`Error::Hip`].
+    /// [`Error::Layout`] if the matrix exceeds either buffer, its elements cannot be addressed, or the rows
+    /// of `y` overlap; [`Error::Hip`].
     #[doc(alias = "memcpy2d")]
     pub fn copy2d<'a, T: Element>(
         &'a self,
@@ -133,8 +135,8 @@ impl Kernels {
     /// Joins tensors along an axis, one after the other.
     ///
     /// # Errors
-    /// [`Error::Layout`] if `out` does not have the axis, [`Error::Shape`] if a part differs from `out` in another axis, or the parts do
-    /// not have as many elements as `out` along this one; [`Error::Hip`].
+    /// [`Error::Layout`] if `out` does not have the axis, [`Error::Shape`] if a part differs from `out` in
+    /// another axis, or the parts do not have as many elements as `out` along this one; [`Error::Hip`].
     pub fn concat<T: Element>(
         &self,
         stream: &Stream,

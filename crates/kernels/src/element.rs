@@ -13,8 +13,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// An element type that kernels here exist for. Arithmetic on floats of 16 and 8 bits happens in f32 and is rounded once at the end;
-/// arithmetic on integers wraps around.
+/// An element type that kernels here exist for. Arithmetic on floats of 16 and 8 bits happens in f32 and is
+/// rounded once at the end; arithmetic on integers wraps around.
 ///
 /// | trait | types |
 /// |---|---|
@@ -31,9 +31,11 @@ pub trait Element:
     /// Position in `Names`.
     #[doc(hidden)]
     const INDEX: usize;
-    /// Half the distance between 1 and the next larger number: the largest relative error of one rounding. Zero for integers.
+    /// Half the distance between 1 and the next larger number: the largest relative error of one rounding.
+    /// Zero for integers.
     const UNIT_ROUNDOFF: f64;
-    /// Half the smallest subnormal number: the largest absolute error of rounding near zero. Zero for integers.
+    /// Half the smallest subnormal number: the largest absolute error of rounding near zero. Zero for
+    /// integers.
     const UNDERFLOW: f64;
     /// The type of the same size whose kernels copy this one's elements.
     #[doc(hidden)]
@@ -57,8 +59,8 @@ pub trait Real: Number {
 /// A floating-point type with infinities: all except [`F8E4M3`].
 pub trait Float: Real {}
 
-/// A type of indices. The largest number of the type means "no index". Any other index out of range, including a negative one, ends the
-/// kernel with a trap, which the stream reports as a fault.
+/// A type of indices. The largest number of the type means "no index". Any other index out of range,
+/// including a negative one, ends the kernel with a trap, which the stream reports as a fault.
 pub trait Index: Element {}
 
 macro_rules! element {
@@ -117,8 +119,8 @@ const fn half_of_power_of_two(exponent: i32) -> f64 {
     if exponent > -1022 { power_of_two(exponent - 1) } else { 0.0 }
 }
 
-/// The f32 that rounds to a narrower type as `value` does: `value` itself, or else the neighbour whose last digit is odd. `half` drops the low
-/// digits of an f64.
+/// The f32 that rounds to a narrower type as `value` does: `value` itself, or else the neighbour whose last
+/// digit is odd. `half` drops the low digits of an f64.
 fn for_rounding(value: f64) -> f32 {
     let nearest = value as f32;
     if f64::from(nearest) == value || value.is_nan() {

@@ -27,12 +27,12 @@ impl TokenId for i64 {
 }
 
 impl Kernels {
-    /// Copies row `ids[t]` of `table`, whose rows have `width` elements, to row `t` of `out`. An id that is not in the table, such as a
-    /// negative one, gives a row of zeros.
+    /// Copies row `ids[t]` of `table`, whose rows have `width` elements, to row `t` of `out`. An id that is
+    /// not in the table, such as a negative one, gives a row of zeros.
     ///
     /// # Errors
-    /// [`Error::Size`] if `width` is zero or does not divide the table, [`Error::Length`] if `out` does not have a row for each id;
-    /// [`Error::Hip`].
+    /// [`Error::Size`] if `width` is zero or does not divide the table, [`Error::Length`] if `out` does not
+    /// have a row for each id; [`Error::Hip`].
     pub fn embedding<'a, T: Float<Compute = f32>, I: TokenId>(
         &'a self,
         stream: &'a Stream,
@@ -63,8 +63,8 @@ impl Kernels {
             .arg(tokens)
             .arg(row_bytes)
             .arg(rows);
-        // SAFETY: the kernel reads rows below `rows` of the table and writes `tokens` rows of `out`; the size of an element is a
-        // multiple of two bytes.
+        // SAFETY: the kernel reads rows below `rows` of the table and writes `tokens` rows of `out`; the size
+        // of an element is a multiple of two bytes.
         unsafe { launch.enqueue()? };
         Ok(())
     }

@@ -105,7 +105,8 @@ pub(crate) fn check_u32(operation: &'static str, parameter: &'static str, got: u
     u32::try_from(got).map_err(|_| Error::Size { operation, parameter, got, problem: "more than 4294967295" })
 }
 
-/// Checks that a kernel can count to a size in 32 bits: a step of a workgroup's width beyond it must not wrap.
+/// Checks that a kernel can count to a size in 32 bits: a step of a workgroup's width beyond it must not
+/// wrap.
 pub(crate) fn check_counted(operation: &'static str, parameter: &'static str, got: usize) -> Result<u32> {
     const MOST: u32 = u32::MAX - 1024;
     let fits = u32::try_from(got).ok().filter(|size| *size <= MOST);

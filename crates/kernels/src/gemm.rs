@@ -11,13 +11,14 @@ use crate::{F8E4M3, modules};
 const OPERATION: &str = "gemm";
 /// Work-items of a workgroup: `THREADS` of `kernels/gemm.cu` and `kernels/gemv.cu`.
 pub(crate) const THREADS: u32 = 256;
-/// The maximum number of workgroups in the second and third dimension of a grid. If there are more blocks, workgroups go on by the
-/// grid's size.
+/// The maximum number of workgroups in the second and third dimension of a grid. If there are more blocks,
+/// workgroups go on by the grid's size.
 pub(crate) const MOST_BLOCKS: usize = 4096;
 /// The same for the first dimension.
 pub(crate) const MOST_COLUMN_BLOCKS: usize = 1 << 23;
 
-/// The kernel that computes a product: the first row whose conditions hold. Products with 4-bit matrices only use blocks of 64.
+/// The kernel that computes a product: the first row whose conditions hold. Products with 4-bit matrices only
+/// use blocks of 64.
 ///
 /// The conditions apply to a [`Problem`]; a row without conditions always holds.
 const CHOICE: &[(Condition, Choice)] = &[
@@ -73,7 +74,8 @@ mod sealed {
     }
 }
 
-/// A type whose matrices [`Kernels::gemm`] and [`Kernels::gemm_experts`] multiply: f32, f16, bf16, [`F8E4M3`] and i8.
+/// A type whose matrices [`Kernels::gemm`] and [`Kernels::gemm_experts`] multiply: f32, f16, bf16, [`F8E4M3`]
+/// and i8.
 pub trait GemmElement: DeviceCopy + sealed::Product {
     /// The type of C: `Self`, f32 for [`F8E4M3`], or i32 for i8.
     type Product: DeviceCopy;
@@ -283,10 +285,11 @@ pub enum GemmShape {
     Vectors(VectorsShape),
 }
 
-/// How a [`Gemm`] is computed. Use it to launch the kernel on addresses instead of slices; [`Kernels::gemm`] launches it
-/// the same way.
+/// How a [`Gemm`] is computed. Use it to launch the kernel on addresses instead of slices; [`Kernels::gemm`]
+/// launches it the same way.
 ///
-/// The kernel's arguments are the shape, alpha, both matrices, beta and C. alpha and beta are f32, or i32 for products of i8.
+/// The kernel's arguments are the shape, alpha, both matrices, beta and C. alpha and beta are f32, or i32 for
+/// products of i8.
 #[derive(Clone, Copy, Debug)]
 pub struct GemmLaunch {
     /// The module with the kernel.
@@ -380,12 +383,13 @@ impl Gemm {
 }
 
 impl Kernels {
-    /// Matrix multiplication. Products of floats are summed in f32, those of i8 in i32, which wraps around. Buffers may be
-    /// longer than their matrices.
+    /// Matrix multiplication. Products of floats are summed in f32, those of i8 in i32, which wraps around.
+    /// Buffers may be longer than their matrices.
     ///
     /// # Errors
-    /// [`Error::Length`] if a buffer is shorter than its matrices; [`Error::Size`] if a leading dimension is less than a row, if
-    /// matrices of C overlap or sizes are beyond 2³² − 1025; [`Error::Value`] for a fractional factor of integers; [`Error::Hip`].
+    /// [`Error::Length`] if a buffer is shorter than its matrices; [`Error::Size`] if a leading dimension is
+    /// less than a row, if matrices of C overlap or sizes are beyond 2³² − 1025; [`Error::Value`] for a
+    /// fractional factor of integers; [`Error::Hip`].
     #[doc(alias = "sgemm")]
     #[doc(alias = "matmul")]
     #[doc(alias = "rocblas_gemm_strided_batched_ex")]
@@ -412,8 +416,9 @@ impl Kernels {
             GemmShape::Vectors(shape) => launch.arg(shape),
         };
         let launch = launch.arg(alpha).arg(first).arg(second).arg(beta).arg(c);
-        // SAFETY: the kernel reads A's m×k and B's k×n elements, and reads and writes C's m×n elements, of each product. `check` has
-        // compared the last element of each with the buffer, and has made sure that no element of C belongs to two products.
+        // SAFETY: the kernel reads A's m×k and B's k×n elements, and reads and writes C's m×n elements, of
+        // each product. `check` has compared the last element of each with the buffer, and has made sure that
+        // no element of C belongs to two products.
         unsafe { launch.enqueue()? };
         Ok(())
     }

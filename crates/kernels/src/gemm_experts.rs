@@ -46,8 +46,9 @@ impl<'a> SortedPairs<'a> {
     }
 }
 
-/// `C = alpha * A * Wᵀ`, where each row of C belongs to a pair of a token and an expert, and W is the matrix of that expert. All
-/// matrices are dense and stored by rows: A has `k` columns, C has `n`, and each W is n×k.
+/// `C = alpha * A * Wᵀ`, where each row of C belongs to a pair of a token and an expert, and W is the matrix
+/// of that expert. All matrices are dense and stored by rows: A has `k` columns, C has `n`, and each W is
+/// n×k.
 ///
 /// ```
 /// // 8 tokens, each for 2 experts: first from the tokens to rows in the order of the experts, then from these back to the pairs' order
@@ -65,8 +66,8 @@ pub struct ExpertGemm {
     pub k: usize,
     /// Factor of the product. For products of i8 a whole number.
     pub alpha: f32,
-    /// The rows of A are in the order of the pairs; neighbouring pairs may share one: pair p has row `p / (pairs / rows)`. Otherwise A has
-    /// a row for each pair, in the order of the experts.
+    /// The rows of A are in the order of the pairs; neighbouring pairs may share one: pair p has row `p /
+    /// (pairs / rows)`. Otherwise A has a row for each pair, in the order of the experts.
     pub gathered: bool,
     /// Rows of C are written in the order of the pairs, otherwise in the order of the experts.
     pub scattered: bool,
@@ -91,7 +92,8 @@ impl ExpertGemm {
         Self { scattered: true, ..self }
     }
 
-    /// Checks the shape against the pairs and the buffers' lengths, and returns how many pairs share a row of A.
+    /// Checks the shape against the pairs and the buffers' lengths, and returns how many pairs share a row of
+    /// A.
     fn check(&self, (pairs, experts): (usize, usize), a: usize, b: usize, c: usize) -> Result<usize> {
         let &Self { rows, n, k, .. } = self;
         let wrong = |parameter, got, problem| Error::Size { operation: OPERATION, parameter, got, problem };
@@ -134,17 +136,18 @@ struct ExpertsShape {
 }
 
 impl Kernels {
-    /// Products of rows of `a` with the matrices of their experts, which follow each other in `b`. Products of floats are summed in f32,
-    /// those of i8 in i32, which wraps around. Rows of `c` for pairs without an expert are not written. Buffers may be longer than their
-    /// matrices. Nothing is read back: the device finds the rows of each expert.
+    /// Products of rows of `a` with the matrices of their experts, which follow each other in `b`. Products
+    /// of floats are summed in f32, those of i8 in i32, which wraps around. Rows of `c` for pairs without an
+    /// expert are not written. Buffers may be longer than their matrices. Nothing is read back: the device
+    /// finds the rows of each expert.
     ///
-    /// Offsets and pairs must come from a [`Kernels::moe_sort`] of as many ids. Where others lead out of a buffer, the kernel ends with a
-    /// trap, which the stream reports as a fault.
+    /// Offsets and pairs must come from a [`Kernels::moe_sort`] of as many ids. Where others lead out of a
+    /// buffer, the kernel ends with a trap, which the stream reports as a fault.
     ///
     /// # Errors
-    /// [`Error::Length`] if a buffer is shorter than its matrices; [`Error::Size`] if the number of rows of A is not the number of pairs
-    /// (if A is gathered: not a divisor of it), if sizes are beyond 2³² − 1025, or `n` beyond 2²⁹; [`Error::Value`] for a fractional
-    /// factor of integers; [`Error::Hip`].
+    /// [`Error::Length`] if a buffer is shorter than its matrices; [`Error::Size`] if the number of rows of A
+    /// is not the number of pairs (if A is gathered: not a divisor of it), if sizes are beyond 2³² − 1025, or
+    /// `n` beyond 2²⁹; [`Error::Value`] for a fractional factor of integers; [`Error::Hip`].
     #[doc(alias = "moe")]
     #[doc(alias = "grouped_gemm")]
     pub fn gemm_experts<'a, T: GemmElement>(
@@ -180,9 +183,9 @@ impl Kernels {
             function.launch(stream).grid((gemm.n.div_ceil(SIDE) as u32, blocks as u32)).block(THREADS);
         let launch =
             launch.arg(shape).arg(alpha).arg(a).arg(b).arg(pairs.offsets).arg(pairs.permutation).arg(c);
-        // SAFETY: the kernel reads A's rows×k elements, the experts' n×k, one offset more than there are experts and as many numbers as
-        // pairs, and writes C's pairs×n elements; `check` has compared the buffers with them, and the kernel checks the offsets and
-        // pairs that it reads against the sizes.
+        // SAFETY: the kernel reads A's rows×k elements, the experts' n×k, one offset more than there are
+        // experts and as many numbers as pairs, and writes C's pairs×n elements; `check` has compared the
+        // buffers with them, and the kernel checks the offsets and pairs that it reads against the sizes.
         unsafe { launch.enqueue()? };
         Ok(())
     }

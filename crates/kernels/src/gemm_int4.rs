@@ -41,8 +41,9 @@ int4_element!(bf16, "gemm_int4_bf16", "gemv_int4_bf16");
 
 /// `C = alpha * A * Wᵀ + beta * C`: A is m×k, C is m×n, both stored by rows, and W is n×k numbers of 4 bits.
 ///
-/// A row of W is k/2 bytes, with the first of two numbers in the low half. Each `group` neighbours of a row share a scale and, if there
-/// are zero points, a zero point: an element is `scale * (number - zero)`. Without zero points, `zero` is 8.
+/// A row of W is k/2 bytes, with the first of two numbers in the low half. Each `group` neighbours of a row
+/// share a scale and, if there are zero points, a zero point: an element is `scale * (number - zero)`.
+/// Without zero points, `zero` is 8.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Int4Gemm {
     /// Rows of A and C.
@@ -126,7 +127,8 @@ impl Int4Gemm {
 }
 
 impl Kernels {
-    /// A product with a matrix of 4-bit numbers. With more than 4 rows of A, its elements are rounded to T; products are summed in f32.
+    /// A product with a matrix of 4-bit numbers. With more than 4 rows of A, its elements are rounded to T;
+    /// products are summed in f32.
     ///
     /// # Errors
     /// [`Error::Length`] if a buffer is too short, [`Error::Size`] for invalid sizes; [`Error::Hip`].
@@ -165,8 +167,8 @@ impl Kernels {
             let launch =
                 function.launch(stream).grid(grid).block(THREADS).arg(shape).arg(group_shift).arg(alpha);
             let launch = launch.arg(numbers).arg(scales).arg(zeros).arg(a).arg(beta).arg(c);
-            // SAFETY: the kernel reads n×k numbers, their scales and zero points, and A's m×k elements, and reads and writes C's m×n elements;
-            // `check` has compared all of them with their buffers.
+            // SAFETY: the kernel reads n×k numbers, their scales and zero points, and A's m×k elements, and
+            // reads and writes C's m×n elements; `check` has compared all of them with their buffers.
             unsafe { launch.enqueue()? };
         } else {
             let shape = BlocksShape {

@@ -25,8 +25,8 @@ where
     /// ```
     ///
     /// # Errors
-    /// As [`output`](Self::output); [`Error::Size`] for a transposed convolution; [`Error::Layout`] for more elements than can be
-    /// addressed.
+    /// As [`output`](Self::output); [`Error::Size`] for a transposed convolution; [`Error::Layout`] for more
+    /// elements than can be addressed.
     pub fn windows(&self) -> Result<[usize; 3]> {
         let operation = IM2COL[<Self as sealed::Dimensions>::INDEX].0;
         if self.transposed.is_some() {
@@ -41,17 +41,20 @@ where
     }
 }
 
-/// [`im2col`](Kernels::im2col) always uploads extents and strides of `x`, so it cannot be captured into a graph.
+/// [`im2col`](Kernels::im2col) always uploads extents and strides of `x`, so it cannot be captured into a
+/// graph.
 impl Kernels {
-    /// The elements of `x` under the kernel at each output, with zeros for padding. `columns` is batch × outputs × window
-    /// ([`Conv::windows`]): outputs are places in row-major order, and a window is the input channels × the extents of the kernel.
+    /// The elements of `x` under the kernel at each output, with zeros for padding. `columns` is batch ×
+    /// outputs × window ([`Conv::windows`]): outputs are places in row-major order, and a window is the input
+    /// channels × the extents of the kernel.
     ///
-    /// The convolution is then the product of the weights, a matrix of output channels × window, and the transpose of each matrix of
-    /// windows. `x` may have any strides; `columns` is contiguous. The number of output channels does not matter.
+    /// The convolution is then the product of the weights, a matrix of output channels × window, and the
+    /// transpose of each matrix of windows. `x` may have any strides; `columns` is contiguous. The number of
+    /// output channels does not matter.
     ///
     /// # Errors
-    /// [`Error::Size`] and [`Error::Layout`] as of [`Conv::windows`], [`Error::Shape`] or [`Error::Length`] if a tensor has another shape,
-    /// [`Error::NotContiguous`] of `columns`; [`Error::Hip`].
+    /// [`Error::Size`] and [`Error::Layout`] as of [`Conv::windows`], [`Error::Shape`] or [`Error::Length`]
+    /// if a tensor has another shape, [`Error::NotContiguous`] of `columns`; [`Error::Hip`].
     #[doc(alias = "im2col1d")]
     #[doc(alias = "unfold")]
     pub fn im2col<'a, T: ConvElement, const D: usize>(
@@ -82,21 +85,22 @@ impl Kernels {
         let launch = output.into_iter().chain(conv.kernel).fold(launch, |launch, size| launch.arg(size));
         let launch = launch.arg(conv.stride).arg(conv.padding).arg(conv.dilation).arg(&info);
         let launch = launch.arg(x.memory()?).arg(columns.into_memory()?);
-        // SAFETY: the kernel writes batch·output·in_channels·kernel elements, and reads x within the extents in `info`, which the view
-        // has. `output` has made sure that no place overflows.
+        // SAFETY: the kernel writes batch·output·in_channels·kernel elements, and reads x within the extents
+        // in `info`, which the view has. `output` has made sure that no place overflows.
         unsafe { run(items, launch) }
     }
 
-    /// A one-dimensional transposed convolution from matrix products: adds up what each input spreads over the outputs. `columns` is
-    /// batch × inputs × (output channels × kernel), the products of each input's channels with the weights; `out` is batch × output
-    /// channels × [`output`](Conv::output). Sums of 16-bit floats are computed in f32. Both are contiguous.
+    /// A one-dimensional transposed convolution from matrix products: adds up what each input spreads over
+    /// the outputs. `columns` is batch × inputs × (output channels × kernel), the products of each input's
+    /// channels with the weights; `out` is batch × output channels × [`output`](Conv::output). Sums of 16-bit
+    /// floats are computed in f32. Both are contiguous.
     ///
     /// There is neither padding nor dilation. The number of input channels does not matter.
     ///
     /// # Errors
-    /// [`Error::Size`] as of [`Conv::output`], and for a convolution that is not transposed or has padding or dilation; [`Error::Layout`]
-    /// for a tensor that cannot be addressed, [`Error::Shape`] or [`Error::Length`] if one has another shape, [`Error::NotContiguous`];
-    /// [`Error::Hip`].
+    /// [`Error::Size`] as of [`Conv::output`], and for a convolution that is not transposed or has padding or
+    /// dilation; [`Error::Layout`] for a tensor that cannot be addressed, [`Error::Shape`] or
+    /// [`Error::Length`] if one has another shape, [`Error::NotContiguous`]; [`Error::Hip`].
     #[doc(alias = "fold")]
     pub fn col2im1d<'a, T: ConvElement>(
         &'a self,
@@ -134,7 +138,8 @@ impl Kernels {
         let launch = self.of::<T>(&modules::CONV, &names!("col2im1d"))?.launch(stream).arg(elements);
         let launch = launch.arg(length).arg(inputs).arg(conv.out_channels).arg(kernel).arg(conv.stride);
         let launch = launch.arg(columns.memory()?).arg(out.into_memory()?);
-        // SAFETY: the kernel writes batch·channels·length elements, and reads columns at inputs below `inputs`; the views have all of them.
+        // SAFETY: the kernel writes batch·channels·length elements, and reads columns at inputs below
+        // `inputs`; the views have all of them.
         unsafe { run(elements, launch) }
     }
 }

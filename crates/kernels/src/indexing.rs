@@ -71,12 +71,14 @@ impl Kernels {
         check_devices(operation, self.device(), stream, &memory)
     }
 
-    /// `out[…, i, …] = x[…, ids[i], …]` along an axis: rows of an embedding, for example. [No index](Index) gives zero.
+    /// `out[…, i, …] = x[…, ids[i], …]` along an axis: rows of an embedding, for example. [No index](Index)
+    /// gives zero.
     ///
     /// `ids` has one dimension and any stride; `x` is contiguous.
     ///
     /// # Errors
-    /// [`Error::Size`] of `axis`, [`Error::Shape`] or [`Error::Length`] of `ids` or `out`, [`Error::NotContiguous`]; [`Error::Hip`].
+    /// [`Error::Size`] of `axis`, [`Error::Shape`] or [`Error::Length`] of `ids` or `out`,
+    /// [`Error::NotContiguous`]; [`Error::Hip`].
     #[doc(alias = "embedding")]
     #[doc(alias = "take")]
     pub fn index_select<'a, T: Element, I: Index>(
@@ -107,14 +109,15 @@ impl Kernels {
         // Rows that are a multiple of the access size are copied in such accesses.
         let lanes = ACCESS / size_of::<T>();
         let items = if right.is_multiple_of(lanes) { elements / lanes } else { elements };
-        // SAFETY: the kernel reads the ids that `info` describes, and elements of x at indices that it has checked against the extent;
-        // it writes out[0..numel]. All of them exist.
+        // SAFETY: the kernel reads the ids that `info` describes, and elements of x at indices that it has
+        // checked against the extent; it writes out[0..numel]. All of them exist.
         unsafe { run(items, launch) }
     }
 
     /// `out[…, i, …] = x[…, ids[…, i, …], …]` along an axis. [No index](Index) gives zero.
     ///
-    /// All tensors are contiguous; `ids` and `out` have the same shape, which differs from that of `x` only along the axis.
+    /// All tensors are contiguous; `ids` and `out` have the same shape, which differs from that of `x` only
+    /// along the axis.
     ///
     /// # Errors
     /// As [`index_select`](Self::index_select).
@@ -145,15 +148,16 @@ impl Kernels {
         let launch = kernel.launch(stream).arg(elements as u64);
         let launch = launch.arg(ids.memory()?).arg(x.memory()?).arg(out.into_memory()?);
         let launch = launch.arg(left as u64).arg(extent as u64).arg(along as u64).arg(right as u64);
-        // SAFETY: the kernel reads ids[0..numel] and elements of x at indices that it has checked against the extent, and writes
-        // out[0..numel]. All of them exist.
+        // SAFETY: the kernel reads ids[0..numel] and elements of x at indices that it has checked against the
+        // extent, and writes out[0..numel]. All of them exist.
         unsafe { run(elements, launch) }
     }
 
-    /// `out[…, ids[…, i, …], …] = x[…, i, …]` along an axis. Other elements are unchanged. Of equal indices, the last one
-    /// counts. [No index](Index) writes nothing.
+    /// `out[…, ids[…, i, …], …] = x[…, i, …]` along an axis. Other elements are unchanged. Of equal indices,
+    /// the last one counts. [No index](Index) writes nothing.
     ///
-    /// All tensors are contiguous; `x` and `ids` have the same shape, which differs from that of `out` only along the axis.
+    /// All tensors are contiguous; `x` and `ids` have the same shape, which differs from that of `out` only
+    /// along the axis.
     ///
     /// # Errors
     /// As [`index_select`](Self::index_select).
@@ -178,8 +182,9 @@ impl Kernels {
         )
     }
 
-    /// `out[…, ids[…, i, …], …] += x[…, i, …]` along an axis, one after the other in the order of `i`, each sum rounded to the type.
-    /// [No index](Index) adds nothing. Shapes are those of [`scatter`](Self::scatter).
+    /// `out[…, ids[…, i, …], …] += x[…, i, …]` along an axis, one after the other in the order of `i`, each
+    /// sum rounded to the type. [No index](Index) adds nothing. Shapes are those of
+    /// [`scatter`](Self::scatter).
     ///
     /// # Errors
     /// As [`index_select`](Self::index_select).
@@ -195,11 +200,11 @@ impl Kernels {
         self.scatter_with("scatter_add", names, Ids::OfEach, stream, x.into(), axis, ids.into(), out.into())
     }
 
-    /// `out[…, ids[i], …] += x[…, i, …]` along an axis, one after the other in the order of `i`, each sum rounded to the type.
-    /// [No index](Index) adds nothing.
+    /// `out[…, ids[i], …] += x[…, i, …]` along an axis, one after the other in the order of `i`, each sum
+    /// rounded to the type. [No index](Index) adds nothing.
     ///
-    /// `ids` has one dimension, as long as `x` along the axis; the shape of `x` differs from that of `out` only along the axis. All
-    /// tensors are contiguous.
+    /// `ids` has one dimension, as long as `x` along the axis; the shape of `x` differs from that of `out`
+    /// only along the axis. All tensors are contiguous.
     ///
     /// # Errors
     /// As [`index_select`](Self::index_select).
@@ -254,8 +259,8 @@ impl Kernels {
         }
         let launch = launch.arg(x.memory()?).arg(out.into_memory()?);
         let launch = launch.arg(left as u64).arg(along as u64).arg(extent as u64).arg(right as u64);
-        // SAFETY: the kernel reads x in left * along * right places, ids in as many or in along, and reads and writes elements of out at
-        // indices that it has checked against the extent. All of them exist.
+        // SAFETY: the kernel reads x in left * along * right places, ids in as many or in along, and reads
+        // and writes elements of out at indices that it has checked against the extent. All of them exist.
         unsafe { run(if along == 0 { 0 } else { left * right }, launch) }
     }
 }

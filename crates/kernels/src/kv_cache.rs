@@ -12,8 +12,8 @@ use crate::{F8E4M3, Float, Layout, LayoutError, modules};
 const BLOCK: u32 = 128;
 const WARPS: usize = 4;
 
-/// Where the heads of a cache are. A token's place is its slot: its page times the positions of a page, plus its position in the page. In
-/// a contiguous cache, each sequence has one page.
+/// Where the heads of a cache are. A token's place is its slot: its page times the positions of a page, plus
+/// its position in the page. In a contiguous cache, each sequence has one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheLayout {
     /// Pages.
@@ -70,12 +70,12 @@ impl CacheLayout {
 }
 
 impl Kernels {
-    /// Copies the heads of each token to its slot. A token whose slot is negative or beyond the cache is dropped. Of two tokens with the
-    /// same slot, either may be kept.
+    /// Copies the heads of each token to its slot. A token whose slot is negative or beyond the cache is
+    /// dropped. Of two tokens with the same slot, either may be kept.
     ///
     /// # Errors
-    /// [`Error::Length`] if `x` or `cache` is shorter than its layout says, [`Error::Size`] if heads or their sizes differ,
-    /// [`Error::Layout`] if places of the cache overlap; [`Error::Hip`].
+    /// [`Error::Length`] if `x` or `cache` is shorter than its layout says, [`Error::Size`] if heads or their
+    /// sizes differ, [`Error::Layout`] if places of the cache overlap; [`Error::Hip`].
     pub fn kv_append<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -93,12 +93,14 @@ impl Kernels {
         Ok(())
     }
 
-    /// The same to a cache of 8-bit floats: each element times the reciprocal of `scale`, rounded to nearest, ties to even. Results larger
-    /// than 448 become 448. [`AttentionInputs::with_f8_cache`](crate::AttentionInputs::with_f8_cache) reads such a cache, with `scale`
-    /// among its scales.
+    /// The same to a cache of 8-bit floats: each element times the reciprocal of `scale`, rounded to nearest,
+    /// ties to even. Results larger than 448 become 448.
+    /// [`AttentionInputs::with_f8_cache`](crate::AttentionInputs::with_f8_cache) reads such a cache, with
+    /// `scale` among its scales.
     ///
     /// # Errors
-    /// As [`kv_append`](Self::kv_append), and [`Error::Value`] if `scale` is not positive, or its reciprocal is not finite or is 0.
+    /// As [`kv_append`](Self::kv_append), and [`Error::Value`] if `scale` is not positive, or its reciprocal
+    /// is not finite or is 0.
     #[expect(clippy::too_many_arguments, reason = "two tensors with their layouts")]
     pub fn kv_append_f8<'a, T: Float<Compute = f32>>(
         &'a self,
@@ -123,11 +125,13 @@ impl Kernels {
         Ok(())
     }
 
-    /// The same to a cache of 8-bit integers. Each head of a token has its own scale: its largest element by magnitude over 127, stored as
-    /// element slot × heads + head of `scales`. Elements are divided by it and rounded to nearest, ties to even.
+    /// The same to a cache of 8-bit integers. Each head of a token has its own scale: its largest element by
+    /// magnitude over 127, stored as element slot × heads + head of `scales`. Elements are divided by it and
+    /// rounded to nearest, ties to even.
     ///
     /// # Errors
-    /// As [`kv_append`](Self::kv_append), and [`Error::Length`] if `scales` does not have an element for each head of each slot.
+    /// As [`kv_append`](Self::kv_append), and [`Error::Length`] if `scales` does not have an element for each
+    /// head of each slot.
     #[expect(clippy::too_many_arguments, reason = "two tensors with their layouts")]
     pub fn kv_append_i8<'a, T: Float<Compute = f32>>(
         &'a self,

@@ -7,11 +7,11 @@ use hip::{Device, Function, Launch, Stream};
 
 use crate::Kernels;
 
-/// The maximum number of work-items of a workgroup that [`block_size`] chooses: enough waves to hide the latency of memory, and
-/// still several workgroups on each compute unit.
+/// The maximum number of work-items of a workgroup that [`block_size`] chooses: enough waves to hide the
+/// latency of memory, and still several workgroups on each compute unit.
 pub const MAX_BLOCK: u32 = 256;
-/// The maximum number of workgroups that [`launch_1d`] makes. Kernels of this crate go on by the grid's size while there
-/// are elements.
+/// The maximum number of workgroups that [`launch_1d`] makes. Kernels of this crate go on by the grid's size
+/// while there are elements.
 pub const MAX_GRID: u32 = 1 << 20;
 
 /// A kernel that is looked up once, for a `static`.
@@ -46,7 +46,8 @@ impl KernelHandle {
         Self { name, module, first: OnceLock::new() }
     }
 
-    /// The kernel on a device. Only the first call on the first device, and calls on other devices, look up the name.
+    /// The kernel on a device. Only the first call on the first device, and calls on other devices, look up
+    /// the name.
     ///
     /// # Errors
     /// As [`Kernels::function`].
@@ -89,16 +90,16 @@ pub(crate) fn whole_waves(wave: u32, work_items: usize) -> u32 {
     wanted.next_multiple_of(wave.max(1))
 }
 
-/// A launch with a work-item for each element, of at most [`MAX_GRID`] workgroups. Without elements there are no workgroups, and enqueuing
-/// is an error.
+/// A launch with a work-item for each element, of at most [`MAX_GRID`] workgroups. Without elements there are
+/// no workgroups, and enqueuing is an error.
 pub fn launch_1d<'a>(function: &'a Function, stream: &'a Stream, elements: usize) -> Launch<'a> {
     let block = block_size(function.device(), elements);
     let blocks = elements.div_ceil(block as usize).min(MAX_GRID as usize);
     function.launch(stream).grid(blocks as u32).block(block)
 }
 
-/// A launch with a work-item for each element of a matrix: `x` counts columns, `y` rows. A workgroup has one wave of columns, or as many
-/// waves as the columns fill, and rows up to [`MAX_BLOCK`].
+/// A launch with a work-item for each element of a matrix: `x` counts columns, `y` rows. A workgroup has one
+/// wave of columns, or as many waves as the columns fill, and rows up to [`MAX_BLOCK`].
 pub fn launch_2d<'a>(function: &'a Function, stream: &'a Stream, rows: usize, columns: usize) -> Launch<'a> {
     let (grid, block) = cover(function.device().properties().wave_size, rows, columns);
     function.launch(stream).grid(grid).block(block)

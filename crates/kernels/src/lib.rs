@@ -1,4 +1,5 @@
-//! Ready-made GPU kernels for AMD targets: compiled from `kernels/*.cu`, embedded, launched through typed and safe functions.
+//! Ready-made GPU kernels for AMD targets: compiled from `kernels/*.cu`, embedded, launched through typed and
+//! safe functions.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -57,11 +58,12 @@
 //! | [`Kernels::adamw`] | `training.cu` | f32, f16, bf16, with moments in f32 |
 //! | [`Kernels::dequantize`], [`Kernels::quant_rows`], [`Kernels::quantize`], [`Kernels::quant_matmul`], [`Kernels::quant_experts`] | `quant.cu`, `mmvq_gguf.cu` | matrices of each [`QuantType`]; f32, f16, bf16 |
 //!
-//! The crate's build script compiles the kernels with the device compiler that `kernel-build` finds, for the targets in
-//! `FERROCM_TARGETS` or else gfx90a, gfx942, gfx950, gfx1030, gfx1100, gfx1151, gfx1200 and gfx1201.
+//! The crate's build script compiles the kernels with the device compiler that `kernel-build` finds, for the
+//! targets in `FERROCM_TARGETS` or else gfx90a, gfx942, gfx950, gfx1030, gfx1100, gfx1151, gfx1200 and
+//! gfx1201.
 //!
-//! The feature `virtual`, on by default, enables the same feature of `hip`: without it, the program does not contain
-//! the virtual GPU.
+//! The feature `virtual`, on by default, enables the same feature of `hip`: without it, the program does not
+//! contain the virtual GPU.
 #![warn(missing_docs)]
 
 mod activation;

@@ -9,11 +9,13 @@ use crate::{Element, modules};
 
 /// The embedded kernels on one device.
 ///
-/// Every operation is safe: it checks the lengths of its arguments before it enqueues. It does not wait for the device.
-/// Work on the same buffers runs in the order in which it was enqueued. An operation on no elements does nothing.
+/// Every operation is safe: it checks the lengths of its arguments before it enqueues. It does not wait for
+/// the device. Work on the same buffers runs in the order in which it was enqueued. An operation on no
+/// elements does nothing.
 ///
-/// Where an operation takes a [`View`](crate::View), a slice or a buffer counts as contiguous. Outputs must be contiguous unless the
-/// operation says otherwise. The kernels themselves are in [`modules`], for launching them through [`hip`].
+/// Where an operation takes a [`View`](crate::View), a slice or a buffer counts as contiguous. Outputs must
+/// be contiguous unless the operation says otherwise. The kernels themselves are in [`modules`], for
+/// launching them through [`hip`].
 #[derive(Debug)]
 pub struct Kernels {
     device: Device,
@@ -23,11 +25,12 @@ pub struct Kernels {
 static MODULES: LazyLock<Box<[LazyModule]>> =
     LazyLock::new(|| modules::ALL.iter().map(|module| LazyModule::new(module)).collect());
 
-/// A kernel's names for every element type, in the order of [`Element::INDEX`]. Some may not exist: the bounds of the operation say which
-/// types have a kernel.
+/// A kernel's names for every element type, in the order of [`Element::INDEX`]. Some may not exist: the
+/// bounds of the operation say which types have a kernel.
 pub(crate) type Names = [&'static str; 10];
 
-/// The [`Names`] of a kernel, from the part before the element type, and the name of [`F8E4M3`](crate::F8E4M3) if it differs.
+/// The [`Names`] of a kernel, from the part before the element type, and the name of
+/// [`F8E4M3`](crate::F8E4M3) if it differs.
 macro_rules! names {
     ($prefix:literal) => {
         names!($prefix, "f8_e4m3")
@@ -65,8 +68,8 @@ impl Kernels {
     /// A kernel by module and name, loaded and looked up on first use.
     ///
     /// # Errors
-    /// [`hip::Error::WrongTarget`] if nothing was compiled for this device, [`hip::Error::KernelNotFound`] if the module
-    /// has no such kernel, [`hip::Error::Unsupported`] for a module that is not in [`modules`].
+    /// [`hip::Error::WrongTarget`] if nothing was compiled for this device, [`hip::Error::KernelNotFound`] if
+    /// the module has no such kernel, [`hip::Error::Unsupported`] for a module that is not in [`modules`].
     pub fn function(&self, module: &'static embedded::Module, name: &str) -> hip::Result<&'static Function> {
         match MODULES.get(module.id).filter(|lazy| std::ptr::eq(lazy.embedded(), module)) {
             Some(lazy) => lazy.function(&self.device, name),

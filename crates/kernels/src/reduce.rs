@@ -50,10 +50,12 @@ pub(crate) fn rows(operation: &'static str, elements: usize, columns: usize) -> 
 }
 
 impl Kernels {
-    /// Combines every `group` consecutive elements of `x` into one element of `out`; the last group may be shorter.
+    /// Combines every `group` consecutive elements of `x` into one element of `out`; the last group may be
+    /// shorter.
     ///
     /// # Errors
-    /// [`Error::Length`] unless `out` has one element per group, [`Error::Size`] if `group` is zero; [`Error::Hip`].
+    /// [`Error::Length`] unless `out` has one element per group, [`Error::Size`] if `group` is zero;
+    /// [`Error::Hip`].
     pub fn reduce<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -70,12 +72,13 @@ impl Kernels {
         self.by_groups("reduce", &names, stream, x.into(), group, out.into())
     }
 
-    /// The index of the largest of every `group` consecutive elements of `x`; of equal ones, the first. The last group may be shorter.
-    /// The search begins at the group's first element: a NaN there is the result; a NaN elsewhere is ignored.
+    /// The index of the largest of every `group` consecutive elements of `x`; of equal ones, the first. The
+    /// last group may be shorter. The search begins at the group's first element: a NaN there is the result;
+    /// a NaN elsewhere is ignored.
     ///
     /// # Errors
-    /// [`Error::Length`] unless `out` has one index per group, [`Error::Size`] if `group` is zero or groups have more than 2³² − 1
-    /// elements; [`Error::Hip`].
+    /// [`Error::Length`] unless `out` has one index per group, [`Error::Size`] if `group` is zero or groups
+    /// have more than 2³² − 1 elements; [`Error::Hip`].
     pub fn argmax<'a, T: ReduceElement>(
         &'a self,
         stream: &'a Stream,
@@ -144,7 +147,8 @@ impl Kernels {
             .arg(DeviceAddress(0))
             .arg(x)
             .arg(out);
-        // SAFETY: workgroup b reads x[b*group .. min((b+1)*group, numel)] and writes out[b]; `out` has an element for each.
+        // SAFETY: workgroup b reads x[b*group .. min((b+1)*group, numel)] and writes out[b]; `out` has an
+        // element for each.
         unsafe { launch.enqueue()? };
         Ok(())
     }
@@ -152,8 +156,8 @@ impl Kernels {
     /// Softmax of each row of `columns` elements, computed in f32.
     ///
     /// # Errors
-    /// [`Error::Length`] if `x` and `y` differ in length, [`Error::Size`] if `columns` is zero or does not divide that
-    /// length; [`Error::Hip`].
+    /// [`Error::Length`] if `x` and `y` differ in length, [`Error::Size`] if `columns` is zero or does not
+    /// divide that length; [`Error::Hip`].
     pub fn softmax<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -176,7 +180,8 @@ impl Kernels {
             .arg(x)
             .arg(y)
             .arg(check_counted(operation, "columns", columns)?);
-        // SAFETY: workgroup r reads x[r*columns..][..columns] and writes the same of y; both have rows*columns elements.
+        // SAFETY: workgroup r reads x[r*columns..][..columns] and writes the same of y; both have
+        // rows*columns elements.
         unsafe { launch.enqueue()? };
         Ok(())
     }

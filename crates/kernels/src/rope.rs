@@ -29,13 +29,14 @@ pub enum RopeScaling {
         /// The factor.
         factor: f64,
     },
-    /// The base becomes `base · factor^(n / (n - 2))` for n rotated elements: the highest frequency stays, the lowest is divided by the factor.
+    /// The base becomes `base · factor^(n / (n - 2))` for n rotated elements: the highest frequency stays,
+    /// the lowest is divided by the factor.
     Ntk {
         /// The factor.
         factor: f64,
     },
-    /// YaRN: frequencies with many turns in the training context stay, those with few are divided by the factor, with a ramp over the
-    /// pairs in between. Cosines and sines are multiplied by `attention_factor`.
+    /// YaRN: frequencies with many turns in the training context stay, those with few are divided by the
+    /// factor, with a ramp over the pairs in between. Cosines and sines are multiplied by `attention_factor`.
     Yarn {
         /// The factor.
         factor: f64,
@@ -48,8 +49,9 @@ pub enum RopeScaling {
         /// `None` means `0.1 · ln(factor) + 1`, and 1 for factors up to 1.
         attention_factor: Option<f64>,
     },
-    /// Llama 3.1's: wavelengths up to `original_context / high_frequency_factor` stay, those from `original_context /
-    /// low_frequency_factor` are divided by the factor, and frequencies in between are interpolated.
+    /// Llama 3.1's: wavelengths up to `original_context / high_frequency_factor` stay, those from
+    /// `original_context / low_frequency_factor` are divided by the factor, and frequencies in between are
+    /// interpolated.
     Llama3 {
         /// The factor.
         factor: f64,
@@ -75,7 +77,8 @@ pub enum RopeScaling {
 pub struct Rope {
     /// The number of elements rotated, at the beginning of each head: an even number.
     pub rotary: usize,
-    /// The base of frequencies: pair `i` turns by `base^(-2i / rotary)` radians from one position to the next.
+    /// The base of frequencies: pair `i` turns by `base^(-2i / rotary)` radians from one position to the
+    /// next.
     pub base: f64,
     /// How frequencies change.
     pub scaling: RopeScaling,
@@ -213,7 +216,8 @@ impl Kernels {
         Ok(RopeFrequencies { frequencies, scale: rope.attention_factor() as f32 })
     }
 
-    /// Cosines and sines for each position: `positions.len()` rows of [`RopeFrequencies::half`] elements. Angles are computed in f64.
+    /// Cosines and sines for each position: `positions.len()` rows of [`RopeFrequencies::half`] elements.
+    /// Angles are computed in f64.
     ///
     /// # Errors
     /// [`Error::Length`] if `cos` or `sin` has another length; [`Error::Hip`].
@@ -243,18 +247,19 @@ impl Kernels {
             .arg(frequencies.scale)
             .arg(cos)
             .arg(sin);
-        // SAFETY: the kernel reads `tokens` positions and `half` frequencies, and writes tokens*half elements of both results.
+        // SAFETY: the kernel reads `tokens` positions and `half` frequencies, and writes tokens*half elements
+        // of both results.
         unsafe { launch.enqueue()? };
         Ok(())
     }
 
-    /// Rotates the heads of each token by its row of [`rope_table`](Self::rope_table): `y` receives `x`, with the first `2 ·
-    /// cos.len() / tokens` elements of each head rotated.
+    /// Rotates the heads of each token by its row of [`rope_table`](Self::rope_table): `y` receives `x`, with
+    /// the first `2 · cos.len() / tokens` elements of each head rotated.
     ///
     /// # Errors
-    /// [`Error::Length`] if `sin` is not as long as `cos` or a buffer is too short for the heads of this many tokens, [`Error::Size`] if
-    /// `tokens` does not divide the tables or a head has less than the number of rotated elements, [`Error::Layout`] if heads of `y`
-    /// overlap; [`Error::Hip`].
+    /// [`Error::Length`] if `sin` is not as long as `cos` or a buffer is too short for the heads of this many
+    /// tokens, [`Error::Size`] if `tokens` does not divide the tables or a head has less than the number of
+    /// rotated elements, [`Error::Layout`] if heads of `y` overlap; [`Error::Hip`].
     #[expect(clippy::too_many_arguments, reason = "two tensors with their layouts")]
     pub fn rope<'a, T: Float<Compute = f32>>(
         &'a self,
@@ -333,8 +338,8 @@ impl Kernels {
         let launch =
             launch.arg(from.token_stride).arg(from.head_stride).arg(to.token_stride).arg(to.head_stride);
         let launch = launch.arg(u32::from(style == RopeStyle::Interleaved));
-        // SAFETY: both tensors have the heads, each work-item reads its elements before it writes them, and no two elements of `y`
-        // overlap; the tables have tokens*rotary/2 elements.
+        // SAFETY: both tensors have the heads, each work-item reads its elements before it writes them, and
+        // no two elements of `y` overlap; the tables have tokens*rotary/2 elements.
         unsafe { launch.enqueue()? };
         Ok(())
     }
@@ -379,7 +384,8 @@ mod tests {
         assert!(scaled.iter().zip(&plain).all(|(scaled, plain)| scaled <= plain));
     }
 
-    /// The ends of the ramp by the paper's formula for DeepSeek's configuration: 64 rotated elements, base 10,000, a context of 4096.
+    /// The ends of the ramp by the paper's formula for DeepSeek's configuration: 64 rotated elements, base
+    /// 10,000, a context of 4096.
     #[test]
     fn yarn_ramps_between_the_two() {
         let scaling = RopeScaling::Yarn {

@@ -32,7 +32,8 @@ impl Default for Penalties {
 #[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
 #[repr(C)]
 pub struct Sampling {
-    /// Logits are divided by it. At zero or below, the first of the largest logits is chosen, whatever the other rules are.
+    /// Logits are divided by it. At zero or below, the first of the largest logits is chosen, whatever the
+    /// other rules are.
     pub temperature: f32,
     /// Keeps the most probable tokens that together reach this probability; 1 keeps all.
     pub top_p: f32,
@@ -55,12 +56,12 @@ impl Sampling {
 }
 
 impl Kernels {
-    /// Counts tokens: for each token of row r of `tokens`, adds 1 to column `token` of row r of `counts`, whose rows have `columns`
-    /// elements. Tokens without a column are not counted.
+    /// Counts tokens: for each token of row r of `tokens`, adds 1 to column `token` of row r of `counts`,
+    /// whose rows have `columns` elements. Tokens without a column are not counted.
     ///
     /// # Errors
-    /// [`Error::Size`] if `columns` is zero or does not divide `counts`, or the number of tokens is not a multiple of the rows;
-    /// [`Error::Hip`].
+    /// [`Error::Size`] if `columns` is zero or does not divide `counts`, or the number of tokens is not a
+    /// multiple of the rows; [`Error::Hip`].
     pub fn count_tokens<'a>(
         &'a self,
         stream: &'a Stream,
@@ -81,7 +82,8 @@ impl Kernels {
         let length = tokens.len() / rows;
         let launch = launch_1d(self.function(&modules::SAMPLING, "count_tokens")?, stream, tokens.len());
         let launch = launch.arg(tokens).arg(rows).arg(length).arg(columns).arg(counts);
-        // SAFETY: the kernel reads rows*length tokens, and counts those below columns in rows*columns elements.
+        // SAFETY: the kernel reads rows*length tokens, and counts those below columns in rows*columns
+        // elements.
         unsafe { launch.enqueue()? };
         Ok(())
     }
@@ -89,8 +91,8 @@ impl Kernels {
     /// Changes the logits of tokens that have occurred; each row of `columns` elements has its own penalties.
     ///
     /// # Errors
-    /// [`Error::Size`] if `columns` is zero or does not divide `logits`, [`Error::Length`] unless `counts` has as many elements as
-    /// `logits`, and `penalties` one for each row; [`Error::Hip`].
+    /// [`Error::Size`] if `columns` is zero or does not divide `logits`, [`Error::Length`] unless `counts`
+    /// has as many elements as `logits`, and `penalties` one for each row; [`Error::Hip`].
     pub fn penalize<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -115,15 +117,16 @@ impl Kernels {
         Ok(())
     }
 
-    /// Draws a token for each row of `columns` logits: the first whose probability, added to those of all before it, exceeds the row's
-    /// number in `uniforms`, which lies in [0, 1). Equal arguments give equal tokens, on any device whose `expf` is the same.
+    /// Draws a token for each row of `columns` logits: the first whose probability, added to those of all
+    /// before it, exceeds the row's number in `uniforms`, which lies in [0, 1). Equal arguments give equal
+    /// tokens, on any device whose `expf` is the same.
     ///
-    /// Of equal logits, the first are the more probable ones. A NaN is never drawn. A row without a number above -∞ gives [`u32::MAX`].
-    /// Tokens of less than 2⁻⁴⁰ times the largest probability are not drawn.
+    /// Of equal logits, the first are the more probable ones. A NaN is never drawn. A row without a number
+    /// above -∞ gives [`u32::MAX`]. Tokens of less than 2⁻⁴⁰ times the largest probability are not drawn.
     ///
     /// # Errors
-    /// [`Error::Size`] if `columns` is zero or does not divide `logits`, [`Error::Length`] unless `settings`, `uniforms` and `tokens` have
-    /// an element for each row; [`Error::Hip`].
+    /// [`Error::Size`] if `columns` is zero or does not divide `logits`, [`Error::Length`] unless `settings`,
+    /// `uniforms` and `tokens` have an element for each row; [`Error::Hip`].
     pub fn sample<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,

@@ -19,12 +19,12 @@ pub(crate) fn row_block(columns: usize) -> u32 {
 }
 
 impl Kernels {
-    /// The `k` largest elements of each row of `columns` elements, sorted in descending order, and their columns. A NaN counts as larger
-    /// than every number; of equal elements, the first come first.
+    /// The `k` largest elements of each row of `columns` elements, sorted in descending order, and their
+    /// columns. A NaN counts as larger than every number; of equal elements, the first come first.
     ///
     /// # Errors
-    /// [`Error::Size`] if `columns` is zero or does not divide `x`, or `k` is zero or more than `columns` or [`MOST_TOP_K`];
-    /// [`Error::Length`] unless each result has `k` elements for each row; [`Error::Hip`].
+    /// [`Error::Size`] if `columns` is zero or does not divide `x`, or `k` is zero or more than `columns` or
+    /// [`MOST_TOP_K`]; [`Error::Length`] unless each result has `k` elements for each row; [`Error::Hip`].
     pub fn top_k<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,

@@ -9,8 +9,8 @@ use crate::library::{Kernels, names};
 use crate::reduce::{block, rows};
 use crate::{Float, modules};
 
-/// Columns of a workgroup of `rmsnorm_weight_backward`, and its work-items: `WEIGHT_COLUMNS` of `kernels/training.cu`, and 8 for each
-/// column.
+/// Columns of a workgroup of `rmsnorm_weight_backward`, and its work-items: `WEIGHT_COLUMNS` of
+/// `kernels/training.cu`, and 8 for each column.
 const WEIGHT_COLUMNS: usize = 32;
 const WEIGHT_BLOCK: u32 = 256;
 
@@ -65,13 +65,14 @@ pub struct AdamWState<'a> {
 }
 
 impl Kernels {
-    /// The gradient of [`rms_norm`](Self::rms_norm) with respect to `x`, from the gradient of its result: `x_grad = add + …` for each row
-    /// of `columns` elements, in f32 and rounded once. `add` is the gradient of a residual connection around the norm. `scales` receives
-    /// `1 / √(mean(x²) + eps)` of each row, which [`rms_norm_weight_backward`](Self::rms_norm_weight_backward) needs.
+    /// The gradient of [`rms_norm`](Self::rms_norm) with respect to `x`, from the gradient of its result:
+    /// `x_grad = add + …` for each row of `columns` elements, in f32 and rounded once. `add` is the gradient
+    /// of a residual connection around the norm. `scales` receives `1 / √(mean(x²) + eps)` of each row, which
+    /// [`rms_norm_weight_backward`](Self::rms_norm_weight_backward) needs.
     ///
     /// # Errors
-    /// [`Error::Length`] unless the buffers fit `x`, `alpha` has `columns` elements and `scales` one for each row, [`Error::Size`] if
-    /// `columns` is zero or does not divide `x`; [`Error::Hip`].
+    /// [`Error::Length`] unless the buffers fit `x`, `alpha` has `columns` elements and `scales` one for each
+    /// row, [`Error::Size`] if `columns` is zero or does not divide `x`; [`Error::Hip`].
     #[expect(clippy::too_many_arguments, reason = "the arguments of a norm, and gradients")]
     pub fn rms_norm_backward<'a, T: Float<Compute = f32>>(
         &'a self,
@@ -105,17 +106,18 @@ impl Kernels {
         let launch = kernel.launch(stream).grid(rows).block(block(columns));
         let launch =
             launch.arg(x).arg(alpha).arg(grad).arg(add).arg(x_grad).arg(scales).arg(columns).arg(eps);
-        // SAFETY: workgroup r reads and writes elements r*columns..(r+1)*columns of all, `columns` of alpha and element r of `scales`.
+        // SAFETY: workgroup r reads and writes elements r*columns..(r+1)*columns of all, `columns` of alpha
+        // and element r of `scales`.
         unsafe { launch.enqueue()? };
         Ok(())
     }
 
-    /// The gradient of [`rms_norm`](Self::rms_norm) with respect to its weights: for each column the sum over all rows, in f32 and
-    /// rounded once. `scales` come from [`rms_norm_backward`](Self::rms_norm_backward).
+    /// The gradient of [`rms_norm`](Self::rms_norm) with respect to its weights: for each column the sum over
+    /// all rows, in f32 and rounded once. `scales` come from [`rms_norm_backward`](Self::rms_norm_backward).
     ///
     /// # Errors
-    /// [`Error::Length`] unless `grad` fits `x`, `scales` has one element for each row and `alpha_grad` has `columns`,
-    /// [`Error::Size`] if `columns` is zero or does not divide `x`; [`Error::Hip`].
+    /// [`Error::Length`] unless `grad` fits `x`, `scales` has one element for each row and `alpha_grad` has
+    /// `columns`, [`Error::Size`] if `columns` is zero or does not divide `x`; [`Error::Hip`].
     pub fn rms_norm_weight_backward<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -135,14 +137,15 @@ impl Kernels {
         let kernel = self.of::<T>(&modules::TRAINING, &names!("rmsnorm_weight_backward"))?;
         let launch = kernel.launch(stream).grid(workgroups).block(WEIGHT_BLOCK);
         let launch = launch.arg(x).arg(scales).arg(grad).arg(alpha_grad).arg(rows as usize).arg(columns);
-        // SAFETY: the kernel reads rows*columns elements of both matrices and `rows` scales, and writes `columns` elements; the
-        // workgroup has the size that the kernel expects.
+        // SAFETY: the kernel reads rows*columns elements of both matrices and `rows` scales, and writes
+        // `columns` elements; the workgroup has the size that the kernel expects.
         unsafe { launch.enqueue()? };
         Ok(())
     }
 
-    /// The gradients of SwiGLU, `silu(gate) · up` ([`gated`](Self::gated) with [`Activation::Silu`](crate::Activation::Silu)), from the
-    /// gradient of its result; in f32 and rounded once.
+    /// The gradients of SwiGLU, `silu(gate) · up` ([`gated`](Self::gated) with
+    /// [`Activation::Silu`](crate::Activation::Silu)), from the gradient of its result; in f32 and rounded
+    /// once.
     ///
     /// # Errors
     /// [`Error::Length`] if the buffers differ in length; [`Error::Hip`].
@@ -178,13 +181,14 @@ impl Kernels {
         Ok(())
     }
 
-    /// The weights of causal attention: `y = softmax(scale · x)` of each row of `columns` scores. Query `q` of `queries` sees the first
-    /// `columns - queries + q + 1`; the rest become zeros. The queries are the last positions, and the rows of each head follow those of
-    /// the previous one.
+    /// The weights of causal attention: `y = softmax(scale · x)` of each row of `columns` scores. Query `q`
+    /// of `queries` sees the first `columns - queries + q + 1`; the rest become zeros. The queries are the
+    /// last positions, and the rows of each head follow those of the previous one.
     ///
     /// # Errors
-    /// [`Error::Length`] if `x` and `y` differ in length, [`Error::Size`] if `columns` is zero or does not divide that length, or `queries`
-    /// is zero, more than `columns` or does not divide the rows; [`Error::Hip`].
+    /// [`Error::Length`] if `x` and `y` differ in length, [`Error::Size`] if `columns` is zero or does not
+    /// divide that length, or `queries` is zero, more than `columns` or does not divide the rows;
+    /// [`Error::Hip`].
     pub fn causal_softmax<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -208,16 +212,19 @@ impl Kernels {
         let kernel = self.of::<T>(&modules::TRAINING, &names!("softmax_causal"))?;
         let launch = kernel.launch(stream).grid(rows).block(block(columns));
         let launch = launch.arg(x).arg(y).arg(queries).arg(columns).arg(scale);
-        // SAFETY: workgroup r reads and writes elements r*columns..(r+1)*columns; a query sees at least one column and at most all.
+        // SAFETY: workgroup r reads and writes elements r*columns..(r+1)*columns; a query sees at least one
+        // column and at most all.
         unsafe { launch.enqueue()? };
         Ok(())
     }
 
-    /// The gradient of softmax from the gradient of its result `probabilities`: `x_grad = scale · p · (grad − Σ p · grad)` for each row
-    /// of `columns` elements. `scale` is the factor that the scores were multiplied by.
+    /// The gradient of softmax from the gradient of its result `probabilities`: `x_grad = scale · p · (grad −
+    /// Σ p · grad)` for each row of `columns` elements. `scale` is the factor that the scores were multiplied
+    /// by.
     ///
     /// # Errors
-    /// [`Error::Length`] if the buffers differ in length, [`Error::Size`] if `columns` is zero or does not divide it; [`Error::Hip`].
+    /// [`Error::Length`] if the buffers differ in length, [`Error::Size`] if `columns` is zero or does not
+    /// divide it; [`Error::Hip`].
     pub fn softmax_backward<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -243,14 +250,15 @@ impl Kernels {
         Ok(())
     }
 
-    /// The loss of a classifier, `losses = −log softmax(logits)[target]` for each row of `columns` logits, and `factor` times its
-    /// gradient. A row whose target is not a column, such as a negative one, is ignored: its loss and gradient are 0.
+    /// The loss of a classifier, `losses = −log softmax(logits)[target]` for each row of `columns` logits,
+    /// and `factor` times its gradient. A row whose target is not a column, such as a negative one, is
+    /// ignored: its loss and gradient are 0.
     ///
     /// For the mean over rows, `factor` is the reciprocal of their number.
     ///
     /// # Errors
-    /// [`Error::Size`] if `columns` is zero or does not divide `logits`, [`Error::Length`] unless there is a target and a loss for each
-    /// row and `logits_grad` fits `logits`; [`Error::Hip`].
+    /// [`Error::Size`] if `columns` is zero or does not divide `logits`, [`Error::Length`] unless there is a
+    /// target and a loss for each row and `logits_grad` fits `logits`; [`Error::Hip`].
     #[expect(clippy::too_many_arguments, reason = "the loss and its gradient")]
     pub fn cross_entropy<'a, T: Float<Compute = f32>, I: TokenId>(
         &'a self,
@@ -276,18 +284,19 @@ impl Kernels {
         let name = by_index!("cross_entropy")[I::SUFFIX][T::INDEX];
         let launch = self.function(&modules::TRAINING, name)?.launch(stream).grid(rows).block(block(columns));
         let launch = launch.arg(logits).arg(targets).arg(losses).arg(logits_grad).arg(columns).arg(factor);
-        // SAFETY: workgroup r reads target r and elements r*columns..(r+1)*columns, the target only if it is one of these, and writes
-        // the same elements and loss r.
+        // SAFETY: workgroup r reads target r and elements r*columns..(r+1)*columns, the target only if it is
+        // one of these, and writes the same elements and loss r.
         unsafe { launch.enqueue()? };
         Ok(())
     }
 
-    /// The gradient of [`embedding`](Self::embedding): adds row `t` of `grad`, of `width` elements, to row `ids[t]` of `table_grad`.
-    /// Rows with the same id are added in f32 and in order. An id that is not in the table is ignored.
+    /// The gradient of [`embedding`](Self::embedding): adds row `t` of `grad`, of `width` elements, to row
+    /// `ids[t]` of `table_grad`. Rows with the same id are added in f32 and in order. An id that is not in
+    /// the table is ignored.
     ///
     /// # Errors
-    /// [`Error::Size`] if `width` is zero or does not divide the table, or there are 2³² tokens or more, [`Error::Length`] unless `grad`
-    /// has a row for each id; [`Error::Hip`].
+    /// [`Error::Size`] if `width` is zero or does not divide the table, or there are 2³² tokens or more,
+    /// [`Error::Length`] unless `grad` has a row for each id; [`Error::Hip`].
     pub fn embedding_backward<'a, T: Float<Compute = f32>, I: TokenId>(
         &'a self,
         stream: &'a Stream,
@@ -311,18 +320,18 @@ impl Kernels {
         let name = by_index!("embedding_backward")[I::SUFFIX][T::INDEX];
         let launch = self.function(&modules::TRAINING, name)?.launch(stream).grid(tokens).block(block(width));
         let launch = launch.arg(grad).arg(ids).arg(table_grad).arg(count).arg(width).arg(table_rows);
-        // SAFETY: the kernel reads a row for each token, and reads and writes only rows of the table, each in the workgroup of its first
-        // token.
+        // SAFETY: the kernel reads a row for each token, and reads and writes only rows of the table, each in
+        // the workgroup of its first token.
         unsafe { launch.enqueue()? };
         Ok(())
     }
 
-    /// Step number `step` of [`AdamW`], counted from 1: the moments are corrected for starting as zeros. Arithmetic is in f32. Without f32
-    /// parameters in the state, 16-bit parameters are rounded in each step.
+    /// Step number `step` of [`AdamW`], counted from 1: the moments are corrected for starting as zeros.
+    /// Arithmetic is in f32. Without f32 parameters in the state, 16-bit parameters are rounded in each step.
     ///
     /// # Errors
-    /// [`Error::Length`] if the buffers differ in length, [`Error::Size`] if `step` is zero, [`Error::Value`] if a beta is negative or not
-    /// below 1, or another setting is not finite; [`Error::Hip`].
+    /// [`Error::Length`] if the buffers differ in length, [`Error::Size`] if `step` is zero, [`Error::Value`]
+    /// if a beta is negative or not below 1, or another setting is not finite; [`Error::Hip`].
     pub fn adamw<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -385,8 +394,8 @@ impl AdamW {
                 return Err(Error::Value { operation, parameter, got, problem: "must be finite" });
             }
         }
-        // Beyond this, the correction is 1. Computed from the f32 betas that the kernel uses: 1 - 0.999 differs from
-        // theirs by 0.001 %.
+        // Beyond this, the correction is 1. Computed from the f32 betas that the kernel uses: 1 - 0.999
+        // differs from theirs by 0.001 %.
         let step = i32::try_from(step).unwrap_or(i32::MAX);
         let correction = |beta: f64| (1.0 - f64::from(beta as f32).powi(step)) as f32;
         let steps = [self.grad_factor, self.rate, self.beta1, self.beta2, self.eps, self.decay];

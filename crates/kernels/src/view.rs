@@ -10,8 +10,9 @@ use crate::error::{Error, Result};
 /// The maximum number of dimensions of a [`Layout`].
 pub const MAX_RANK: usize = 8;
 
-/// Where a tensor's elements are: its shape, the distance from one element to the next in each dimension, and the place of the first one,
-/// all in elements. The outermost dimension comes first. A tensor without dimensions has one element.
+/// Where a tensor's elements are: its shape, the distance from one element to the next in each dimension, and
+/// the place of the first one, all in elements. The outermost dimension comes first. A tensor without
+/// dimensions has one element.
 ///
 /// ```
 /// use kernels::Layout;
@@ -204,8 +205,9 @@ impl Layout {
         self.start + distances.sum::<usize>() + 1
     }
 
-    /// Whether it is certain that no two elements share a place: from the smallest stride to the largest, each dimension steps over all
-    /// previous ones. Strides that interleave without meeting are not recognised.
+    /// Whether it is certain that no two elements share a place: from the smallest stride to the largest,
+    /// each dimension steps over all previous ones. Strides that interleave without meeting are not
+    /// recognised.
     #[must_use]
     pub fn is_injective(&self) -> bool {
         if self.elements() == 0 {
@@ -322,9 +324,11 @@ impl fmt::Debug for Layout {
 
 /// A tensor to be read. Every element lies in the slice.
 ///
-/// A slice or buffer converts into one: it is a contiguous tensor of any shape with the right number of elements.
+/// A slice or buffer converts into one: it is a contiguous tensor of any shape with the right number of
+/// elements.
 ///
-/// Operations on tensors that are not contiguous upload extents and strides, so they cannot be captured into a graph.
+/// Operations on tensors that are not contiguous upload extents and strides, so they cannot be captured into
+/// a graph.
 #[derive(Debug)]
 pub struct View<'a, T> {
     pub(crate) slice: DeviceSlice<'a, T>,
@@ -408,7 +412,8 @@ impl<'a, T: DeviceCopy> ViewMut<'a, T> {
     /// The elements of a slice that a layout names.
     ///
     /// # Errors
-    /// [`LayoutError::OutOfBounds`], and [`LayoutError::Overlap`] unless the layout [is injective](Layout::is_injective).
+    /// [`LayoutError::OutOfBounds`], and [`LayoutError::Overlap`] unless the layout [is
+    /// injective](Layout::is_injective).
     pub fn new(slice: impl Into<DeviceSliceMut<'a, T>>, layout: Layout) -> Result<Self, LayoutError> {
         let slice = slice.into();
         inside(&layout, slice.len())?;

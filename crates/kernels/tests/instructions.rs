@@ -8,7 +8,8 @@ use kernels::modules;
 const TYPES: [&str; 4] = ["f16", "bf16", "i8", "f8_e4m3"];
 
 // NEW-TARGET: its row.
-/// The matrix or dot instruction for products of the [`TYPES`] on each target; empty if plain multiply-adds compute them.
+/// The matrix or dot instruction for products of the [`TYPES`] on each target; empty if plain multiply-adds
+/// compute them.
 const PRODUCTS: &[(&[&str], [&str; 4])] = &[
     (&["gfx1030"], ["v_dot2c_f32_f16", "", "v_dot4c_i32_i8", "v_dot2c_f32_f16"]),
     (

@@ -6,8 +6,8 @@ use std::path::{Component, Path, PathBuf};
 
 use toml::{Table, Value};
 
-/// The crates by folder, lowest row first. Crates of one row do not depend on each other. All build dependencies of a
-/// crate, with any features, are in lower rows. Test dependencies do not count.
+/// The crates by folder, lowest row first. Crates of one row do not depend on each other. All build
+/// dependencies of a crate, with any features, are in lower rows. Test dependencies do not count.
 pub const CRATES: &[&[&str]] = &[
     // Crates without dependencies here.
     &[

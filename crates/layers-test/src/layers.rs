@@ -9,8 +9,8 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// A table. A name is a module below `src` (`memory`) or below one of those (`memory::pool`), which is then
-    /// separate from its parent.
+    /// A table. A name is a module below `src` (`memory`) or below one of those (`memory::pool`), which is
+    /// then separate from its parent.
     ///
     /// # Panics
     /// If a name appears twice.

@@ -9,9 +9,9 @@
 //!     layers_test::check_modules(env!("CARGO_MANIFEST_DIR"), LAYERS);
 //! }
 //! ```
-//! Lower modules use nothing from higher ones; modules of one row may use each other. Names are resolved to the
-//! defining module, through `use`, `pub use` and `super`. Documentation, test code and method calls, which name no
-//! module, do not count.
+//! Lower modules use nothing from higher ones; modules of one row may use each other. Names are resolved to
+//! the defining module, through `use`, `pub use` and `super`. Documentation, test code and method calls,
+//! which name no module, do not count.
 #![forbid(unsafe_code)]
 
 mod crates;

@@ -108,7 +108,8 @@ impl Modules {
         }
     }
 
-    /// The module that defines a path, as far as modules and imports show; `None` for a path outside the crate.
+    /// The module that defines a path, as far as modules and imports show; `None` for a path outside the
+    /// crate.
     fn definer(&self, path: &[String]) -> Option<Name> {
         let mut path = path.to_vec();
         // Limits cycles of imports.

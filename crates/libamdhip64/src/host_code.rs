@@ -1,5 +1,5 @@
-//! Exports besides the functions of the C headers: functions that compilers call from the host code of kernels and variables, and
-//! functions for profilers and debuggers.
+//! Exports besides the functions of the C headers: functions that compilers call from the host code of
+//! kernels and variables, and functions for profilers and debuggers.
 #![allow(non_snake_case, reason = "the functions have their C names")]
 
 use std::ffi::{c_char, c_int, c_uint, c_void};

@@ -1,7 +1,8 @@
 //! HIP over any HSA, as a drop-in `libamdhip64.so.7` for unmodified HIP C++ programs.
 //!
-//! It exports the symbols of AMD's library in ROCm 7.2, with the same names and versions. Inside it is `hip-on-hsa`, over AMD's HSA
-//! runtime if that is installed and has a GPU, else over a virtual GPU in the process. `cargo xtask dropin` builds it.
+//! It exports the symbols of AMD's library in ROCm 7.2, with the same names and versions. Inside it is
+//! `hip-on-hsa`, over AMD's HSA runtime if that is installed and has a GPU, else over a virtual GPU in the
+//! process. `cargo xtask dropin` builds it.
 //!
 //! | variable | meaning |
 //! |---|---|
@@ -9,9 +10,10 @@
 //! | `HIP_VISIBLE_DEVICES`, `ROCR_VISIBLE_DEVICES` | which devices the program sees, in what order |
 //! | `FERROCM_LOG` | what is logged to standard error: `off`, `error` (the default), `warn`, `info`, `debug` or `trace` |
 //!
-//! C++ programs get only a code when a kernel faults. The report, which names kernel, instruction, lane and address, is logged as an
-//! error (see `FERROCM_LOG`). Programs that use `hip` get the report as their own error. They also get exact bounds of buffers, and
-//! virtual GPUs by name: `hip-sys` finds the function `ferrocm_hip_extensions_1`.
+//! C++ programs get only a code when a kernel faults. The report, which names kernel, instruction, lane and
+//! address, is logged as an error (see `FERROCM_LOG`). Programs that use `hip` get the report as their own
+//! error. They also get exact bounds of buffers, and virtual GPUs by name: `hip-sys` finds the function
+//! `ferrocm_hip_extensions_1`.
 #![warn(missing_docs)]
 
 #[rustfmt::skip]

@@ -1,4 +1,5 @@
-//! Text printed by device code goes through C's standard streams, which keeps it in order with the host's output.
+//! Text printed by device code goes through C's standard streams, which keeps it in order with the host's
+//! output.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -18,8 +19,8 @@ pub(crate) fn through_c() {
 }
 
 unsafe extern "C" fn write(_: *mut c_void, channel: c_int, text: *const c_char, size: usize) {
-    // SAFETY: the two streams of C's library live as long as the process, and the library locks them; the text has that many bytes.
-    // Failed writes are ignored, as with `printf` on the host.
+    // SAFETY: the two streams of C's library live as long as the process, and the library locks them; the
+    // text has that many bytes. Failed writes are ignored, as with `printf` on the host.
     unsafe {
         let stream = if channel == 1 { stdout } else { stderr };
         libc::fwrite(text.cast(), 1, size, stream);

@@ -1,9 +1,9 @@
-//! Chooses the devices of the library from a device URI. A program that uses `hip` without a virtual GPU of its own passes the URI of
-//! the virtual GPU that it opens ([`open_virtual`]). Otherwise the URI is in the environment variable `FERROCM_HIP_DEVICE`, else in
-//! `FERROCM_DEVICE`.
+//! Chooses the devices of the library from a device URI. A program that uses `hip` without a virtual GPU of
+//! its own passes the URI of the virtual GPU that it opens ([`open_virtual`]). Otherwise the URI is in the
+//! environment variable `FERROCM_HIP_DEVICE`, else in `FERROCM_DEVICE`.
 //!
-//! There are two variables because such a program uses `FERROCM_DEVICE` for *its own* device, which may be the second GPU of the
-//! library: `amdgpu:1`.
+//! There are two variables because such a program uses `FERROCM_DEVICE` for *its own* device, which may be
+//! the second GPU of the library: `amdgpu:1`.
 //!
 //! | URI | means |
 //! |---|---|
@@ -42,7 +42,8 @@ impl Started {
 
 /// The table behind the exported functions. The first call starts the back end.
 ///
-/// If nothing can be started, the reason goes to standard error, and functions that need a device return `hipErrorNotInitialized`.
+/// If nothing can be started, the reason goes to standard error, and functions that need a device return
+/// `hipErrorNotInitialized`.
 pub(crate) fn table() -> &'static Table {
     STARTED.get_or_init(|| start(from_environment)).table
 }
@@ -76,8 +77,8 @@ pub(crate) struct Opened {
     pub(crate) uri: String,
 }
 
-/// Makes the virtual GPUs that a URI names, or reuses equal ones. If nothing has been started yet, the program sees these GPUs,
-/// whatever devices the environment names.
+/// Makes the virtual GPUs that a URI names, or reuses equal ones. If nothing has been started yet, the
+/// program sees these GPUs, whatever devices the environment names.
 pub(crate) fn open_virtual(uri: &str) -> Result<Opened, String> {
     let Choice::Virtual(parameters) = Choice::of(uri)? else {
         return Err(format!("`{uri}` does not name a virtual GPU"));
@@ -173,7 +174,8 @@ impl<'a> Choice<'a> {
 fn amd_with_gpu() -> Result<&'static hsa_sys::Table, String> {
     let hsa = hsa_sys::Table::load().map_err(|error| error.to_string())?;
     match hip_on_hsa::has_gpu(hsa) {
-        // This is our drop-in HSA library in the place of AMD's. The virtual GPU of this process reports its faults better.
+        // This is our drop-in HSA library in the place of AMD's. The virtual GPU of this process reports its
+        // faults better.
         Ok(true) if vgpu::hsa::is_behind(hsa) => {
             Err("the installed HSA runtime is a virtual GPU's".to_owned())
         }

@@ -1,8 +1,8 @@
-//! Compares this HIP with AMD's, both over the virtual GPU: results of bad calls, and of random programs. Run by `cargo xtask test rocm
-//! 7.2`.
+//! Compares this HIP with AMD's, both over the virtual GPU: results of bad calls, and of random programs. Run
+//! by `cargo xtask test rocm 7.2`.
 //!
-//! Each function is called with one spoiled argument at a time, using values that AMD's survives ([`support::calls`]). Where the
-//! results differ, a row of `differences.txt` gives the reason.
+//! Each function is called with one spoiled argument at a time, using values that AMD's survives
+//! ([`support::calls`]). Where the results differ, a row of `differences.txt` gives the reason.
 
 mod support;
 
@@ -23,7 +23,8 @@ const NOT_THERE: &str = "801 last 0";
 
 /// A kind of call with different results.
 struct Difference {
-    /// Function, number of the argument, the spoiled value, AMD's result and ours; each may have `*` for anything.
+    /// Function, number of the argument, the spoiled value, AMD's result and ours; each may have `*` for
+    /// anything.
     call: [&'static str; 5],
     reason: &'static str,
 }

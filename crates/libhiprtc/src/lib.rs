@@ -1,11 +1,11 @@
 //! `hiprtc-on-clang` as a drop-in `libhiprtc.so.7`, for programs that compile kernels at run time.
 //!
-//! It exports the C functions of AMD's library in ROCm 7.2, and compiles with the device compiler that `ferrocm setup`, ROCm or the
-//! distribution has installed. If there is none, the reason goes to standard error, and functions return `HIPRTC_ERROR_INTERNAL_ERROR`.
-//! `cargo xtask dropin` builds it.
+//! It exports the C functions of AMD's library in ROCm 7.2, and compiles with the device compiler that
+//! `ferrocm setup`, ROCm or the distribution has installed. If there is none, the reason goes to standard
+//! error, and functions return `HIPRTC_ERROR_INTERNAL_ERROR`. `cargo xtask dropin` builds it.
 //!
-//! If a program's options name no target, it is compiled for the current device of the HIP library that the process has loaded, as with
-//! AMD's library.
+//! If a program's options name no target, it is compiled for the current device of the HIP library that the
+//! process has loaded, as with AMD's library.
 //!
 //! | variable | meaning |
 //! |---|---|

@@ -6,8 +6,9 @@ use hsa_sys::{Table, hsa_status_t};
 
 /// The table behind the exported functions. The first call makes the devices.
 ///
-/// If they cannot be made, the reason goes to standard error and every function returns `HSA_STATUS_ERROR_NOT_SUPPORTED`. Only
-/// `hsa_init` returns `HSA_STATUS_ERROR_OUT_OF_RESOURCES`, as AMD's library does without a GPU.
+/// If they cannot be made, the reason goes to standard error and every function returns
+/// `HSA_STATUS_ERROR_NOT_SUPPORTED`. Only `hsa_init` returns `HSA_STATUS_ERROR_OUT_OF_RESOURCES`, as AMD's
+/// library does without a GPU.
 pub(crate) fn table() -> &'static Table {
     static TABLE: OnceLock<&'static Table> = OnceLock::new();
     TABLE.get_or_init(|| {

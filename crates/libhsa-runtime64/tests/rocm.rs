@@ -1,5 +1,5 @@
-//! AMD's own HIP, and rocBLAS on it, over the virtual GPU; run by `cargo xtask test rocm 6.4,7.2`. The programs are the same as for
-//! `hip-on-hsa`.
+//! AMD's own HIP, and rocBLAS on it, over the virtual GPU; run by `cargo xtask test rocm 6.4,7.2`. The
+//! programs are the same as for `hip-on-hsa`.
 
 mod support;
 

@@ -1,7 +1,9 @@
-//! `rccl-on-hip` as a drop-in `librccl.so.1`, for unmodified programs that use RCCL between the GPUs of one host.
+//! `rccl-on-hip` as a drop-in `librccl.so.1`, for unmodified programs that use RCCL between the GPUs of one
+//! host.
 //!
-//! It exports the C functions of AMD's library in ROCm 7.2, and works on the HIP library that the process has loaded, AMD's or this
-//! project's own. Functions that `rccl-on-hip` lacks return `ncclInternalError`. `cargo xtask dropin` builds it.
+//! It exports the C functions of AMD's library in ROCm 7.2, and works on the HIP library that the process has
+//! loaded, AMD's or this project's own. Functions that `rccl-on-hip` lacks return `ncclInternalError`. `cargo
+//! xtask dropin` builds it.
 //!
 //! | variable | meaning |
 //! |---|---|

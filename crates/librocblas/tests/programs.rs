@@ -1,4 +1,5 @@
-//! C programs that use this project's rocBLAS and HIP. The tests of the HIP drop-in run them with AMD's rocBLAS.
+//! C programs that use this project's rocBLAS and HIP. The tests of the HIP drop-in run them with AMD's
+//! rocBLAS.
 
 mod support;
 

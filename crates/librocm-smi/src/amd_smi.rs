@@ -1,4 +1,5 @@
-//! `libamd_smi.so.26`: each device is a socket with one processor. Both handles are the device's number plus one.
+//! `libamd_smi.so.26`: each device is a socket with one processor. Both handles are the device's number plus
+//! one.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -166,7 +167,8 @@ unsafe extern "C" fn amdsmi_get_gpu_vendor_name(processor: Handle, text: *mut c_
     status(of(processor).and_then(|_| unsafe { write_text(text, size, VENDOR) }))
 }
 
-/// Video memory (0) and its host-visible part (1) are all of the device's memory. Host memory (2) is not supported.
+/// Video memory (0) and its host-visible part (1) are all of the device's memory. Host memory (2) is not
+/// supported.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn amdsmi_get_gpu_memory_total(processor: Handle, kind: u32, total: *mut u64) -> Status {
     let memory = of(processor).and_then(|device| match kind {

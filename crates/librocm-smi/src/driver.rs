@@ -1,10 +1,11 @@
-//! `libferrocm-driver.so.1` imitates AMD's driver on machines without it. `rocminfo` and `rocm-smi` look at `/sys/module/amdgpu` before
-//! they ask any library, and `rocminfo` opens `/dev/kfd`.
+//! `libferrocm-driver.so.1` imitates AMD's driver on machines without it. `rocminfo` and `rocm-smi` look at
+//! `/sys/module/amdgpu` before they ask any library, and `rocminfo` opens `/dev/kfd`.
 //!
-//! The library is preloaded. Its functions intercept those of the C library, and pass every other path on. If a program starts a
-//! program of the sysroot, as `rocm_agent_enumerator` starts `rocminfo`, that one is also run with the sysroot's loader
-//! ([`RUN_VARIABLE`]). So that programs find their data, a path in `/usr` leads to the sysroot's file if there is one, and
-//! `/proc/self/exe` to the program itself, because the kernel would name the loader.
+//! The library is preloaded. Its functions intercept those of the C library, and pass every other path on. If
+//! a program starts a program of the sysroot, as `rocm_agent_enumerator` starts `rocminfo`, that one is also
+//! run with the sysroot's loader ([`RUN_VARIABLE`]). So that programs find their data, a path in `/usr` leads
+//! to the sysroot's file if there is one, and `/proc/self/exe` to the program itself, because the kernel
+//! would name the loader.
 
 use std::borrow::Cow;
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
@@ -13,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::OnceLock;
 
-/// The variable that says how to run programs of the sysroot. The first line has the sysroot's folders, separated by colons; each further
-/// line has the loader or one of its arguments.
+/// The variable that says how to run programs of the sysroot. The first line has the sysroot's folders,
+/// separated by colons; each further line has the loader or one of its arguments.
 const RUN_VARIABLE: &str = "FERROCM_ROCM_RUN";
 
 /// The imitated files, and their contents.
@@ -116,7 +117,8 @@ fn file_of(text: &str) -> c_int {
     }
 }
 
-/// Functions with the signature of `open`. The mode is present only if the flags require it; it is passed on unchanged.
+/// Functions with the signature of `open`. The mode is present only if the flags require it; it is passed on
+/// unchanged.
 macro_rules! open {
     ($($name:ident, $text:literal;)*) => {
         $(
@@ -224,9 +226,11 @@ unsafe extern "C" fn access(path: *const c_char, mode: c_int) -> c_int {
     }
 }
 
-/// The file of this program. If a program was started through a loader, the kernel reports the loader instead.
+/// The file of this program. If a program was started through a loader, the kernel reports the loader
+/// instead.
 fn program() -> Option<CString> {
-    // SAFETY: this only reads a number. The loader replaces the kernel's value, which describes the loader, by the program's.
+    // SAFETY: this only reads a number. The loader replaces the kernel's value, which describes the loader,
+    // by the program's.
     let header = unsafe { libc::getauxval(libc::AT_PHDR) } as usize;
     let maps = std::fs::read("/proc/self/maps").ok()?;
     let file = maps.split(|byte| *byte == b'\n').find_map(|line| {

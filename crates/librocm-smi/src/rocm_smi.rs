@@ -146,7 +146,8 @@ texts! {
     rsmi_dev_vendor_name_get(usize) = |_device| VENDOR;
 }
 
-/// Video memory (0) and its host-visible part (1) are all of the device's memory. Host memory (2) is not supported.
+/// Video memory (0) and its host-visible part (1) are all of the device's memory. Host memory (2) is not
+/// supported.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn rsmi_dev_memory_total_get(index: u32, kind: u32, total: *mut u64) -> Status {
     let memory = one(index as usize).and_then(|device| match kind {

@@ -1,4 +1,5 @@
-//! Fused attention: prefill, where each query sees the keys before it, and decode, where one query sees all keys.
+//! Fused attention: prefill, where each query sees the keys before it, and decode, where one query sees all
+//! keys.
 
 use half::{bf16, f16};
 use hip::DeviceBuffer;
@@ -102,8 +103,8 @@ fn of<T: Number>(context: &mut Context<'_>, what: &str, sizes: Sizes) -> Result<
     })
 }
 
-/// A sample of queries in f64, with the errors that a fused kernel may make: scores and sums are in f32, weights are rounded
-/// to the type.
+/// A sample of queries in f64, with the errors that a fused kernel may make: scores and sums are in f32,
+/// weights are rounded to the type.
 fn check<T: Number>(got: &[T], [queries, keys, values]: &[Vec<T>; 3], sizes: Sizes) -> Check {
     let Sizes { batch, heads, kv_heads, queries: count, keys: positions, dim } = sizes;
     let mut places = Vec::new();
@@ -129,7 +130,8 @@ fn check<T: Number>(got: &[T], [queries, keys, values]: &[Vec<T>; 3], sizes: Siz
         let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let weights: Vec<f64> = scores.iter().map(|score| (score - largest).exp()).collect();
         let sum: f64 = weights.iter().sum();
-        // A score's error becomes a relative error of its weight; the weight is rounded; this many weighted values are added.
+        // A score's error becomes a relative error of its weight; the weight is rounded; this many weighted
+        // values are added.
         let relative = 4.0 * (dim as f64).sqrt() * half * lost
             + 16.0 * half
             + T::UNIT_ROUNDOFF

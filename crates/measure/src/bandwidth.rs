@@ -99,8 +99,8 @@ fn device(context: &mut Context<'_>, size: usize) -> Result<()> {
         |context, Arrays { host, sums, .. }| {
             let expected = host.chunks(READ_GROUP).map(|group| {
                 let terms = || group.iter().map(|x| f64::from(*x));
-                // There are at most as many roundings as terms; each errs by half a unit of a partial sum, and they are
-                // independent.
+                // There are at most as many roundings as terms; each errs by half a unit of a partial sum,
+                // and they are independent.
                 let lost = 4.0 * (group.len() as f64).sqrt() * f64::from(f32::EPSILON) / 2.0;
                 (terms().sum(), lost * terms().map(f64::abs).sum::<f64>())
             });

@@ -23,8 +23,9 @@ fn tokens(size: Size) -> usize {
     }
 }
 
-/// The allowed relative error of a whole result after this many roundings to a type. Independent roundings grow with the square root of
-/// their number, and a correct result never reaches twice that. f32 adds the errors of sums of `terms` terms.
+/// The allowed relative error of a whole result after this many roundings to a type. Independent roundings
+/// grow with the square root of their number, and a correct result never reaches twice that. f32 adds the
+/// errors of sums of `terms` terms.
 pub(crate) fn bound<T: Number>(roundings: usize, terms: usize) -> f64 {
     2.0 * ((roundings as f64).sqrt() * T::UNIT_ROUNDOFF
         + (terms as f64).sqrt() * f64::from(f32::EPSILON) / 2.0)

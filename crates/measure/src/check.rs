@@ -4,8 +4,9 @@ use kernels::Element;
 
 /// The error of a result, and the largest error of a correct one.
 ///
-/// For results compared element by element, both belong to the element closest to its bound, or farthest beyond it. For results compared
-/// as a whole, they are relative: the length of the difference divided by that of the expected vector.
+/// For results compared element by element, both belong to the element closest to its bound, or farthest
+/// beyond it. For results compared as a whole, they are relative: the length of the difference divided by
+/// that of the expected vector.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Check {
     pub(crate) error: f64,
@@ -34,8 +35,8 @@ impl Check {
         if other.part() > self.part() { other } else { self }
     }
 
-    /// Compares elements of a type with numbers in f64, each with the error that arithmetic may cause; rounding to the type is
-    /// added.
+    /// Compares elements of a type with numbers in f64, each with the error that arithmetic may cause;
+    /// rounding to the type is added.
     pub(crate) fn elements<T: Element>(
         got: impl IntoIterator<Item = T>,
         expected: impl IntoIterator<Item = (f64, f64)>,

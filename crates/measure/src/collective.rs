@@ -51,7 +51,8 @@ impl Kind {
         }
     }
 
-    /// Bytes that each link must carry, divided by the size of the larger buffer: the factor of the bus bandwidth of nccl-tests.
+    /// Bytes that each link must carry, divided by the size of the larger buffer: the factor of the bus
+    /// bandwidth of nccl-tests.
     fn bus_factor(self, ranks: f64) -> f64 {
         match self {
             Self::AllReduce => 2.0 * (ranks - 1.0) / ranks,
@@ -158,7 +159,8 @@ fn of<T: rccl::Element + Element>(
     })
 }
 
-/// What a rank receives, and the error of a sum over this many ranks: each addend except the first is rounded once.
+/// What a rank receives, and the error of a sum over this many ranks: each addend except the first is rounded
+/// once.
 fn expected<T: Element>(kind: Kind, host: &[Vec<T>], rank: usize, received: usize) -> Vec<(f64, f64)> {
     let ranks = host.len();
     let exact = |value: T| (value.to_f64(), 0.0);

@@ -39,11 +39,12 @@ or device URI.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The device [default: the variable FERROCM_DEVICE, otherwise `auto`]. All devices in the URI take part in transfers and
-    /// collectives
+    /// The device [default: the variable FERROCM_DEVICE, otherwise `auto`]. All devices in the URI take part
+    /// in transfers and collectives
     #[arg(long, value_name = "URI")]
     device: Option<DeviceUri>,
-    /// What to measure, separated by commas: bandwidth, gemm, latency, attention, quantised, collective, block, training, inference
+    /// What to measure, separated by commas: bandwidth, gemm, latency, attention, quantised, collective,
+    /// block, training, inference
     #[arg(long, value_name = "LIST", default_value = "all", value_parser = suites)]
     suite: Choices<Suite>,
     /// Shapes of models for `inference`: llama, mistral, qwen
@@ -106,10 +107,12 @@ fn default_device() -> Result<DeviceUri> {
     }
 }
 
-/// Measures, shows progress on standard error if that is a terminal, and returns the text to print: a table, or JSON.
+/// Measures, shows progress on standard error if that is a terminal, and returns the text to print: a table,
+/// or JSON.
 ///
 /// # Errors
-/// As [`run`], [`hip::Error::Environment`] for a malformed variable, and [`Error::Output`] if the file cannot be written.
+/// As [`run`], [`hip::Error::Environment`] for a malformed variable, and [`Error::Output`] if the file cannot
+/// be written.
 pub fn execute(arguments: &Arguments) -> Result<String> {
     let options = arguments.options()?;
     // Fail before measuring if the file cannot be written. Its old content stays until there is a new record.

@@ -13,7 +13,8 @@ use crate::error::{Error, Result};
 use crate::options::{Method, Options, Size};
 use crate::statistics;
 
-/// The minimum time of a repetition on a real GPU: the operation runs as often as needed, at most [`MOST_OPERATIONS`] times.
+/// The minimum time of a repetition on a real GPU: the operation runs as often as needed, at most
+/// [`MOST_OPERATIONS`] times.
 const LEAST_SECONDS: f64 = 1e-3;
 const MOST_OPERATIONS: f64 = 100.0;
 
@@ -37,7 +38,8 @@ pub(crate) struct Case {
 pub(crate) enum Clock {
     /// Events on the stream, before and after the operation: its time on the device.
     Device,
-    /// The host, until the operation returns. The operation itself waits for the device if that is part of its time.
+    /// The host, until the operation returns. The operation itself waits for the device if that is part of
+    /// its time.
     Host,
 }
 
@@ -68,8 +70,8 @@ impl Context<'_> {
         self.device().backend() == Backend::Virtual
     }
 
-    /// Measures an operation on `state`. It runs once and is checked, then warms up, then is timed. Its buffers are in `state`, so that the
-    /// check can read them.
+    /// Measures an operation on `state`. It runs once and is checked, then warms up, then is timed. Its
+    /// buffers are in `state`, so that the check can read them.
     ///
     /// # Errors
     /// [`Error::Wrong`] if the result fails its check, and errors of the operation.
@@ -169,7 +171,8 @@ impl Context<'_> {
         self.measurements.push(measurement);
     }
 
-    /// Measures something that this device or library may not support. If it is not supported, that becomes a finding.
+    /// Measures something that this device or library may not support. If it is not supported, that becomes a
+    /// finding.
     ///
     /// # Errors
     /// All others.

@@ -1,7 +1,7 @@
 //! Identifies the GPU and its software.
 //!
-//! The number of lanes is computed from properties of the device: its units times the lanes of a unit, which depend on the architecture
-//! ([`FAMILIES`]). Names are not used.
+//! The number of lanes is computed from properties of the device: its units times the lanes of a unit, which
+//! depend on the architecture ([`FAMILIES`]). Names are not used.
 
 use std::fs;
 use std::path::Path;
@@ -31,8 +31,9 @@ const fn family(name: &'static str, first: (u32, u32), last: (u32, u32), lanes: 
     Family { name, first, last, lanes, units }
 }
 
-/// AMD's families, by the version in the names of processors. A compute unit has 64 lanes in all of them: four times 16 that take four
-/// cycles for a wave (GCN, CDNA), or two times 32 (RDNA). Since RDNA, HIP counts workgroup processors, which have two compute units each.
+/// AMD's families, by the version in the names of processors. A compute unit has 64 lanes in all of them:
+/// four times 16 that take four cycles for a wave (GCN, CDNA), or two times 32 (RDNA). Since RDNA, HIP counts
+/// workgroup processors, which have two compute units each.
 pub const FAMILIES: &[Family] = &[
     family("GCN", (6, 0), (8, u32::MAX), 64, 1),
     // Vega (gfx900 to gfx90c), MI100 to MI350 (gfx908, gfx90a, gfx942, gfx950).

@@ -55,7 +55,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the request is malformed (an option, a device URI, or a variable that holds one), as opposed to a failure.
+    /// Whether the request is malformed (an option, a device URI, or a variable that holds one), as opposed
+    /// to a failure.
     #[must_use]
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::Option { .. } | Self::Hip(hip::Error::Uri(_) | hip::Error::Environment { .. }))

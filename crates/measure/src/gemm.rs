@@ -55,8 +55,8 @@ operands! {
     F8, "f8", |x| F8(Format::E4M3_FNUZ.encode(x)), |x| Format::E4M3_FNUZ.decode(x.0);
 }
 
-/// The error of a product's sum: half a unit of the type of the sum for each of `inner` terms, independently, plus the rounding to the
-/// result's type.
+/// The error of a product's sum: half a unit of the type of the sum for each of `inner` terms, independently,
+/// plus the rounding to the result's type.
 #[derive(Clone, Copy)]
 struct Precision {
     sums: f64,

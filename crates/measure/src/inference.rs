@@ -129,7 +129,8 @@ fn of(context: &mut Context<'_>, model: ModelName) -> Result<()> {
     )
 }
 
-/// Computes a prompt and some tokens after it, and compares the logits of each of these tokens, and the choice of the tokens.
+/// Computes a prompt and some tokens after it, and compares the logits of each of these tokens, and the
+/// choice of the tokens.
 fn check(
     tools: Tools<'_>,
     run: &mut Run,

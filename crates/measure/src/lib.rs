@@ -1,4 +1,5 @@
-//! Measures any GPU that `hip` can open, through this workspace's own crates, and checks each result against f64 on the CPU.
+//! Measures any GPU that `hip` can open, through this workspace's own crates, and checks each result against
+//! f64 on the CPU.
 //!
 //! [`run`] gives a [`runs::Record`]: the GPU, a [`Measurement`](runs::record::Measurement) for each case, clocks and power during the
 //! measurements, and findings. A result that fails its check is an [`Error`], never a figure.

@@ -23,7 +23,8 @@ pub enum ModelName {
 
 names!(ModelName, "--model": Llama "llama", Mistral "mistral", Qwen "qwen");
 
-/// The sizes of a transformer: RMS norms, grouped heads with rotary embeddings, SwiGLU, no biases, separate embedding and head.
+/// The sizes of a transformer: RMS norms, grouped heads with rotary embeddings, SwiGLU, no biases, separate
+/// embedding and head.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shape {
     /// Width of the residual stream.
@@ -109,7 +110,8 @@ impl Weight {
 }
 
 impl Shape {
-    /// The shape for a size of cases, with this many blocks, or as many as the size has. All sizes except full are narrower.
+    /// The shape for a size of cases, with this many blocks, or as many as the size has. All sizes except
+    /// full are narrower.
     #[must_use]
     pub fn scaled(self, size: Size, layers: Option<usize>) -> Self {
         let (scaled, most) = match size {
@@ -180,8 +182,8 @@ impl Shape {
         of_blocks.filter(|(rows, _)| *rows > 1).map(|(rows, columns)| rows * columns).sum()
     }
 
-    /// Floating-point operations of attention, with a product of queries with keys and one of weights with values, for queries that
-    /// together see this many keys, in all blocks.
+    /// Floating-point operations of attention, with a product of queries with keys and one of weights with
+    /// values, for queries that together see this many keys, in all blocks.
     #[must_use]
     pub fn attention_flops(&self, seen: usize) -> f64 {
         4.0 * (self.layers * self.query_width()) as f64 * seen as f64
@@ -230,7 +232,8 @@ impl Shape {
     }
 }
 
-/// The number of keys that queries see. The `queries` are the last of `keys` positions; each sees its own and all earlier ones.
+/// The number of keys that queries see. The `queries` are the last of `keys` positions; each sees its own and
+/// all earlier ones.
 pub(crate) fn seen(queries: usize, keys: usize) -> usize {
     queries * (2 * keys + 1 - queries) / 2
 }

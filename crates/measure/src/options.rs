@@ -50,7 +50,8 @@ pub(crate) use names;
 /// A group of measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Suite {
-    /// Copies, reads, writes and triads in device memory; copies from and to pinned host memory and other devices.
+    /// Copies, reads, writes and triads in device memory; copies from and to pinned host memory and other
+    /// devices.
     Bandwidth,
     /// Products of matrices in every type.
     Gemm,
@@ -120,8 +121,8 @@ pub struct Method {
 /// What to measure.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The devices: all that the URI names. The first is measured; if there are more, transfers and collectives between them are
-    /// measured, too.
+    /// The devices: all that the URI names. The first is measured; if there are more, transfers and
+    /// collectives between them are measured, too.
     pub device: DeviceUri,
     /// The groups, in this order.
     pub suites: Vec<Suite>,

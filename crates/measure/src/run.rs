@@ -38,11 +38,13 @@ const SOURCE: &str = "ferrocm_bench_run";
 
 /// Measures what the options name, on the devices that they name.
 ///
-/// If there is no GPU for `auto`, the record has no measurements, and a finding of the kind `no-gpu` that says why.
+/// If there is no GPU for `auto`, the record has no measurements, and a finding of the kind `no-gpu` that
+/// says why.
 ///
 /// # Errors
-/// [`Error::Wrong`](crate::Error::Wrong) if a result fails its check, [`Error::Option`](crate::Error::Option) for invalid options,
-/// [`Error::Hip`](crate::Error::Hip) if a requested device cannot be opened, and errors of the measurements.
+/// [`Error::Wrong`](crate::Error::Wrong) if a result fails its check, [`Error::Option`](crate::Error::Option)
+/// for invalid options, [`Error::Hip`](crate::Error::Hip) if a requested device cannot be opened, and errors
+/// of the measurements.
 pub fn run(options: &Options, progress: &mut dyn FnMut(Progress<'_>)) -> Result<Record> {
     options.check()?;
     let devices = match Device::open_all(&options.device) {

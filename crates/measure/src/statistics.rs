@@ -1,9 +1,9 @@
 //! Medians with confidence intervals, and drift.
 //!
-//! The interval is one of order statistics: for any distribution of times, the number of `n` independent times below the true median has
-//! a binomial distribution with probability ½. The probability that the `l`th smallest and the `l`th largest time enclose the median is
-//! that of this distribution without both ends; `l` is the largest number for which it is at least 95 %. Fewer than six times have no
-//! interval.
+//! The interval is one of order statistics: for any distribution of times, the number of `n` independent
+//! times below the true median has a binomial distribution with probability ½. The probability that the `l`th
+//! smallest and the `l`th largest time enclose the median is that of this distribution without both ends; `l`
+//! is the largest number for which it is at least 95 %. Fewer than six times have no interval.
 
 /// The minimum probability that an interval encloses the median.
 pub const CONFIDENCE: f64 = 0.95;
@@ -24,21 +24,22 @@ fn finite(times: &[f64]) -> Vec<f64> {
     times.iter().copied().filter(|time| time.is_finite()).collect()
 }
 
-/// The median: the mean of the two in the middle if their number is even. `None` without times. Values that are not finite do not
-/// count.
+/// The median: the mean of the two in the middle if their number is even. `None` without times. Values that
+/// are not finite do not count.
 #[must_use]
 pub fn median(times: &[f64]) -> Option<f64> {
     runs::statistics::median_of_mut(&mut finite(times))
 }
 
-/// The narrowest interval of order statistics that encloses the median with [`CONFIDENCE`]. `None` for fewer than six times.
+/// The narrowest interval of order statistics that encloses the median with [`CONFIDENCE`]. `None` for fewer
+/// than six times.
 #[must_use]
 pub fn interval(times: &[f64]) -> Option<Interval> {
     let mut sorted = finite(times);
     sorted.sort_by(f64::total_cmp);
     let n = sorted.len();
-    // The probability of `k` times below the median, starting with none; in logarithms, because for many times f64 cannot
-    // represent 2⁻ⁿ.
+    // The probability of `k` times below the median, starting with none; in logarithms, because for many
+    // times f64 cannot represent 2⁻ⁿ.
     let mut logarithm = -(n as f64) * std::f64::consts::LN_2;
     let (mut below, mut rank, mut confidence) = (0.0, 0, 0.0);
     for k in 0..n / 2 {
@@ -61,8 +62,8 @@ pub(crate) fn thirds(values: &[f64]) -> Option<(f64, f64)> {
     Some((median(&values[..third])?, median(&values[values.len() - third..])?))
 }
 
-/// The median of the last third of the times divided by that of the first third: above 1, the device became slower. `None` for fewer than
-/// six times.
+/// The median of the last third of the times divided by that of the first third: above 1, the device became
+/// slower. `None` for fewer than six times.
 #[must_use]
 pub fn drift(times: &[f64]) -> Option<f64> {
     let (first, last) = thirds(times)?;

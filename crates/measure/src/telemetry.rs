@@ -42,8 +42,8 @@ impl Source {
         Self { library, devices: Vec::new() }
     }
 
-    /// The library for a device's vendor (AMD's `librocm_smi64`, NVIDIA's `libnvidia-ml`), or why there is none; neither for a virtual
-    /// GPU, which has no clocks.
+    /// The library for a device's vendor (AMD's `librocm_smi64`, NVIDIA's `libnvidia-ml`), or why there is
+    /// none; neither for a virtual GPU, which has no clocks.
     #[must_use]
     pub fn open(device: &Device) -> (Option<Self>, Option<String>) {
         let library: Result<Box<dyn Library>, String> = match device.backend() {
@@ -78,7 +78,8 @@ impl Source {
     }
 }
 
-/// What NVIDIA's driver reports about its GPUs, which nothing here measures. `None` without such a driver, as on most machines.
+/// What NVIDIA's driver reports about its GPUs, which nothing here measures. `None` without such a driver, as
+/// on most machines.
 ///
 /// # Errors
 /// Says why the library named by `FERROCM_NVML_LIBRARY` cannot be used.
@@ -152,7 +153,8 @@ pub struct Change {
     pub last: f64,
 }
 
-/// How a quantity of one GPU changed from the first third of its samples to the last. `None` for fewer than six.
+/// How a quantity of one GPU changed from the first third of its samples to the last. `None` for fewer than
+/// six.
 #[must_use]
 pub fn change(samples: &[Sample], gpu: u64, quantity: fn(&Sample) -> Option<f64>) -> Option<Change> {
     let values: Vec<f64> = samples.iter().filter(|sample| sample.gpu == gpu).filter_map(quantity).collect();

@@ -90,8 +90,8 @@ fn of<T: Number>(context: &mut Context<'_>) -> Result<()> {
     })
 }
 
-/// Compares one step of few tokens with f64: the loss and every gradient, each as a whole, and the parameters that the optimiser
-/// computes from the device's gradients.
+/// Compares one step of few tokens with f64: the loss and every gradient, each as a whole, and the parameters
+/// that the optimiser computes from the device's gradients.
 fn check<T: Number>(
     context: &Context<'_>,
     shape: &Shape,
@@ -119,15 +119,16 @@ fn check<T: Number>(
     Ok(worst)
 }
 
-/// Compares parameters with the first step of the optimiser, computed in f64 from gradients. f32 loses a few units of the parameter and
-/// of the step.
+/// Compares parameters with the first step of the optimiser, computed in f64 from gradients. f32 loses a few
+/// units of the parameter and of the step.
 fn updates<T: Number>(before: &[T], gradients: &[T], after: &[T]) -> Check {
     let expected = before.iter().zip(gradients).map(|(before, gradient)| {
         let (before, g) = (before.to_f64(), gradient.to_f64());
         let (mean, square) = ((1.0 - ADAM.beta1) * g, (1.0 - ADAM.beta2) * g * g);
         let step = (mean / (1.0 - ADAM.beta1)) / ((square / (1.0 - ADAM.beta2)).sqrt() + ADAM.eps);
         let half = f64::from(f32::EPSILON) / 2.0;
-        // Squares of small gradients are subnormal or zero in f32: the step may then be off by as much as itself.
+        // Squares of small gradients are subnormal or zero in f32: the step may then be off by as much as
+        // itself.
         let tiny = if g.abs() < 1e-17 { ADAM.rate * step.abs() * 2.0 + ADAM.rate * 1e-6 } else { 0.0 };
         let value = before - ADAM.rate * ADAM.decay * before - ADAM.rate * step;
         (value, 4.0 * half * before.abs() + 16.0 * half * ADAM.rate + tiny)
@@ -135,11 +136,12 @@ fn updates<T: Number>(before: &[T], gradients: &[T], after: &[T]) -> Check {
     Check::elements(after.iter().copied(), expected)
 }
 
-/// One step on a device, for comparisons with other implementations: the loss and the gradients of all weights, converted to f64, for
-/// sequences of `sequence` tokens, one after the other in `ids`.
+/// One step on a device, for comparisons with other implementations: the loss and the gradients of all
+/// weights, converted to f64, for sequences of `sequence` tokens, one after the other in `ids`.
 ///
 /// # Errors
-/// [`Error::Option`](crate::Error::Option) for a shape that the kernels do not support, and errors of the device.
+/// [`Error::Option`](crate::Error::Option) for a shape that the kernels do not support, and errors of the
+/// device.
 pub fn gradients(
     stream: &hip::Stream,
     shape: &Shape,

@@ -53,8 +53,8 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Any bytes in the memory that ranks share, as another rank might write them: the operations of this rank end, with or without an
-/// error.
+/// Any bytes in the memory that ranks share, as another rank might write them: the operations of this rank
+/// end, with or without an error.
 ///
 /// The input is cut into pieces: the number of a part, an offset in it, a length, and that many bytes.
 pub(crate) fn segment(hip: &'static Table, mut bytes: &[u8]) {
@@ -116,7 +116,8 @@ pub(crate) fn segment(hip: &'static Table, mut bytes: &[u8]) {
             // A panic must end the other thread too.
             let _over = Over(&is_over);
             for work in works {
-                // SAFETY: both addresses point to memory with room for the elements of all ranks, which nothing else uses.
+                // SAFETY: both addresses point to memory with room for the elements of all ranks, which
+                // nothing else uses.
                 let _ = unsafe { machine.run(&work) };
             }
             let _ = machine.exchange(Kind::Split, [0, 0]);

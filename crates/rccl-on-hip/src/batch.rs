@@ -6,8 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use crate::error::{Failure, Result};
 use crate::number::{Reduction, Type};
 
-/// The shortest time of an operation, and how much all ranks together copy in a microsecond. Measured as 8 bytes by two ranks, and an
-/// all-reduce of 16 MiB by eight, on two cores of a server processor (`cargo xtask bench rccl`, November 2026).
+/// The shortest time of an operation, and how much all ranks together copy in a microsecond. Measured as 8
+/// bytes by two ranks, and an all-reduce of 16 MiB by eight, on two cores of a server processor (`cargo xtask
+/// bench rccl`, November 2026).
 const MICROS: f32 = 300.0;
 const BYTES_PER_MICRO: f32 = 6400.0;
 
@@ -63,7 +64,8 @@ pub(crate) enum Scale {
     Device(Address),
 }
 
-/// One collective operation. `count` is the number of elements that a rank sends to, or receives from, one other.
+/// One collective operation. `count` is the number of elements that a rank sends to, or receives from, one
+/// other.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Collective {
     pub(crate) kind: Kind,
@@ -101,7 +103,8 @@ pub(crate) enum Operation {
     Transfer(Transfer),
 }
 
-/// The work that one communicator does at once: first the collectives, in their order, then all transfers at once.
+/// The work that one communicator does at once: first the collectives, in their order, then all transfers at
+/// once.
 #[derive(Debug, Default)]
 pub(crate) struct Work {
     pub(crate) collectives: Vec<Collective>,
@@ -137,7 +140,8 @@ impl Work {
         operations as f32 * MICROS + bytes / BYTES_PER_MICRO
     }
 
-    /// Checks that a rank receives in the same group what it sends to itself. Otherwise nothing would ever receive it.
+    /// Checks that a rank receives in the same group what it sends to itself. Otherwise nothing would ever
+    /// receive it.
     pub(crate) fn check_own_transfers(&self, rank: usize) -> Result {
         let own = |sends| {
             let of_side = move |transfer: &&Transfer| transfer.sends == sends && transfer.peer == rank;

@@ -1,7 +1,8 @@
 //! Work that is captured into a graph, and runs each time that the graph runs.
 //!
-//! It takes its turn in a stream as enqueued work does, but by nodes. A host function closes a gate and gives the worker a run of the
-//! work; later nodes wait until the worker has opened the gate. All streams of the work join the first one.
+//! It takes its turn in a stream as enqueued work does, but by nodes. A host function closes a gate and gives
+//! the worker a run of the work; later nodes wait until the worker has opened the gate. All streams of the
+//! work join the first one.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -53,7 +54,8 @@ pub(crate) struct Captured {
     pending: Mutex<usize>,
 }
 
-/// The captured work, by the number that graphs use for it. Unlike a pointer, a number is safe to look up after the work is gone.
+/// The captured work, by the number that graphs use for it. Unlike a pointer, a number is safe to look up
+/// after the work is gone.
 struct Live {
     next: usize,
     all: HashMap<usize, Arc<Captured>>,
@@ -66,7 +68,8 @@ fn live() -> MutexGuard<'static, Live> {
 }
 
 impl Captured {
-    /// Makes work a part of a graph, which keeps it. The nodes are added later. The communicator's device must be current.
+    /// Makes work a part of a graph, which keeps it. The nodes are added later. The communicator's device
+    /// must be current.
     pub(crate) fn new(comm: &Arc<Comm>, work: Work, graph: hipGraph_t) -> Result<(usize, Arc<Self>)> {
         let hip = comm.hip;
         let missing: Vec<_> = NEEDED.iter().copied().filter(|name| !hip.has(name)).collect();

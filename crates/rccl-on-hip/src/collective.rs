@@ -1,8 +1,9 @@
 //! Collective operations over the shared memory.
 //!
-//! Data goes through the ranks' slots piece by piece. A rank copies a piece from its device to its slot, and all ranks meet. Each then
-//! copies what it needs from the other slots, or the reduction of them, to its device. A rank has two slots, used in turn, so it reuses
-//! a slot two pieces later. In between, all ranks have met, and a rank gets there only after it has read the earlier piece.
+//! Data goes through the ranks' slots piece by piece. A rank copies a piece from its device to its slot, and
+//! all ranks meet. Each then copies what it needs from the other slots, or the reduction of them, to its
+//! device. A rank has two slots, used in turn, so it reuses a slot two pieces later. In between, all ranks
+//! have met, and a rank gets there only after it has read the earlier piece.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,7 +14,8 @@ use crate::error::{Failure, Result};
 use crate::number;
 use crate::segment::{Reason, Segment};
 
-/// Below this size of all inputs together, every rank does the whole reduction itself. That saves one meeting.
+/// Below this size of all inputs together, every rank does the whole reduction itself. That saves one
+/// meeting.
 const SMALL: usize = 32 << 10;
 
 /// The state of a rank's worker.
@@ -49,7 +51,8 @@ impl Machine {
     /// Does all operations of the work.
     ///
     /// # Safety
-    /// Until this returns, every address points to memory that the device can access, with as many elements as the operation needs.
+    /// Until this returns, every address points to memory that the device can access, with as many elements
+    /// as the operation needs.
     pub(crate) unsafe fn run(&mut self, work: &Work) -> Result {
         for collective in &work.collectives {
             // SAFETY: the caller's promise.
@@ -147,7 +150,8 @@ impl Machine {
             if sends {
                 for block in 0..blocks {
                     let source = send.offset(block * count * size + from);
-                    // SAFETY: the slot has room for all blocks, and no rank reads it now; the caller vouches for the source.
+                    // SAFETY: the slot has room for all blocks, and no rank reads it now; the caller vouches
+                    // for the source.
                     unsafe { self.copies.copy(own.add(block * apart), source, bytes)? };
                 }
             }
@@ -162,7 +166,8 @@ impl Machine {
                 (0..ranks).map(at).collect()
             };
             let to = receive.offset(from);
-            // SAFETY: ranks read slots after the meeting, and so after the writes; the caller vouches for the addresses.
+            // SAFETY: ranks read slots after the meeting, and so after the writes; the caller vouches for the
+            // addresses.
             unsafe {
                 match kind {
                     Kind::AllReduce | Kind::AllReduceWithBias if bytes * ranks > SMALL => {
@@ -221,7 +226,8 @@ impl Machine {
         let (out, bytes) = (self.scratch.start(), count * what.element.size());
         if what.kind == Kind::AllReduceWithBias {
             let bias = self.bias.start();
-            // SAFETY: both pieces of memory are as large as a slot, and only this rank uses them; the caller vouches for the address.
+            // SAFETY: both pieces of memory are as large as a slot, and only this rank uses them; the caller
+            // vouches for the address.
             unsafe {
                 self.copies.copy(bias, what.bias.offset(from), bytes)?;
                 let inputs = [out.cast_const(), bias.cast_const()];
@@ -232,8 +238,8 @@ impl Machine {
         unsafe { self.copies.copy(what.receive.offset(from), out, bytes) }
     }
 
-    /// Each rank reduces one part of a piece into its own slot, where no other rank reads that part meanwhile. Then all ranks read all
-    /// parts.
+    /// Each rank reduces one part of a piece into its own slot, where no other rank reads that part
+    /// meanwhile. Then all ranks read all parts.
     ///
     /// # Safety
     /// The memory has room for this many elements after `from`, and so has every slot.

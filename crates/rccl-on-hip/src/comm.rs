@@ -4,11 +4,13 @@
 //! 1. a callback, which tells the worker that everything before it on the stream is done;
 //! 2. a wait for the communicator's [`Word`] to reach the operation's number.
 //!
-//! The worker copies to and from the device on its own stream. It raises the word when the operation is done, or will never be done.
-//! Nothing waits for another rank on one of HIP's threads, so ranks of one process never block each other.
+//! The worker copies to and from the device on its own stream. It raises the word when the operation is done,
+//! or will never be done. Nothing waits for another rank on one of HIP's threads, so ranks of one process
+//! never block each other.
 //!
-//! An operation of a graph does the same with nodes, each time that the graph runs; see [`captured`](crate::captured). Its turn is when
-//! it arrives; [`Order`] makes that follow the order of the program's calls.
+//! An operation of a graph does the same with nodes, each time that the graph runs; see
+//! [`captured`](crate::captured). Its turn is when it arrives; [`Order`] makes that follow the order of the
+//! program's calls.
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
@@ -182,7 +184,8 @@ impl State {
 }
 
 impl Comm {
-    /// Makes a communicator of the current device. It begins when [`assign`](Self::assign) gives it a place; until then it is in progress.
+    /// Makes a communicator of the current device. It begins when [`assign`](Self::assign) gives it a place;
+    /// until then it is in progress.
     pub(crate) fn start(
         hip: &'static hip_sys::Table,
         device: i32,
@@ -354,11 +357,12 @@ impl Comm {
         self.failure_of(&state).map_or(Ok(()), Err)
     }
 
-    /// Takes no more operations, and blocks until the other ranks know that this one has left, and nothing uses the program's memory
-    /// any more.
+    /// Takes no more operations, and blocks until the other ranks know that this one has left, and nothing
+    /// uses the program's memory any more.
     ///
-    /// HIP then releases the worker's memory, once all streams of the device are idle. This waits for that as well, unless an operation
-    /// of this process is pending: its stream waits for other ranks, and this very thread may serve one of them.
+    /// HIP then releases the worker's memory, once all streams of the device are idle. This waits for that as
+    /// well, unless an operation of this process is pending: its stream waits for other ranks, and this very
+    /// thread may serve one of them.
     pub(crate) fn end(self: &Arc<Self>) {
         self.close();
         let mut state = self.lock();
@@ -370,7 +374,8 @@ impl Comm {
         }
     }
 
-    /// Drops everything that is not done. An earlier failure stays the communicator's failure, whether or not the worker has seen it.
+    /// Drops everything that is not done. An earlier failure stays the communicator's failure, whether or not
+    /// the worker has seen it.
     pub(crate) fn abort(&self) {
         let before = self.segment.get().and_then(|segment| segment.broken());
         let failure = before.unwrap_or_else(|| Failure::remote("this rank has aborted the communicator"));
@@ -454,7 +459,8 @@ impl Comm {
         }
     }
 
-    /// Gives the worker a job, which begins when its streams have reached it. Streams wait for the returned number.
+    /// Gives the worker a job, which begins when its streams have reached it. Streams wait for the returned
+    /// number.
     pub(crate) fn push(&self, job: Job) -> u64 {
         let mut state = self.lock();
         state.sequence += 1;
@@ -544,7 +550,8 @@ impl Comm {
             }
         };
         self.serve(machine.as_mut());
-        // Tell the other ranks before calling anything in HIP that waits for streams: their streams may wait for this rank.
+        // Tell the other ranks before calling anything in HIP that waits for streams: their streams may wait
+        // for this rank.
         if let Some(segment) = self.segment.get() {
             segment.leave();
         }
@@ -580,7 +587,8 @@ impl Comm {
         // SAFETY: the call takes a number. The thread ends with this one device.
         unsafe { hip!(self.hip, hipSetDevice(self.device))? };
         if self.hip.has("hipThreadExchangeStreamCaptureMode") {
-            // A capture of the program must not make HIP refuse copies here. The mode belongs to this thread, so it is never restored.
+            // A capture of the program must not make HIP refuse copies here. The mode belongs to this thread,
+            // so it is never restored.
             std::mem::forget(Relaxed::set(self.hip)?);
         }
         let copies = Copies::new(self.hip)?;
@@ -669,7 +677,8 @@ impl Comm {
                 return Ok(());
             }
         };
-        // SAFETY: the program has passed the addresses for this, and does not use the memory until its streams continue.
+        // SAFETY: the program has passed the addresses for this, and does not use the memory until its
+        // streams continue.
         unsafe { machine.run(work) }
     }
 

@@ -1,4 +1,5 @@
-//! The parts of HIP that are needed: the current device, a stream for copies, and words that streams wait for.
+//! The parts of HIP that are needed: the current device, a stream for copies, and words that streams wait
+//! for.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -42,7 +43,8 @@ impl Drop for Current {
     }
 }
 
-/// Until this is dropped, captures of the program do not make HIP refuse calls of this thread. None of them is to be captured.
+/// Until this is dropped, captures of the program do not make HIP refuse calls of this thread. None of them
+/// is to be captured.
 pub(crate) struct Relaxed {
     hip: &'static Table,
     before: hipStreamCaptureMode,
@@ -93,7 +95,8 @@ impl Copies {
         unsafe { hip!(self.hip, hipMemcpyWithStream(to.cast(), from.cast(), bytes, kind, self.stream)) }
     }
 
-    /// Like [`copy`](Self::copy), within the device's memory. AMD's HIP does not wait for such copies by itself.
+    /// Like [`copy`](Self::copy), within the device's memory. AMD's HIP does not wait for such copies by
+    /// itself.
     ///
     /// # Safety
     /// Both sides hold this many bytes.
@@ -115,8 +118,8 @@ impl Drop for Copies {
     }
 }
 
-/// Memory of the program that devices can access until this is dropped. Copies from and to it do not have to check with the system that
-/// it is mapped, or go through other memory.
+/// Memory of the program that devices can access until this is dropped. Copies from and to it do not have to
+/// check with the system that it is mapped, or go through other memory.
 pub(crate) struct Pinned {
     hip: &'static Table,
     start: *mut c_void,
@@ -192,8 +195,9 @@ unsafe impl Send for Line {}
 // SAFETY: as above.
 unsafe impl Sync for Line {}
 
-/// A number in host memory that streams of every device wait on. It is either a counter, which only grows, or a gate, which is open or
-/// closed. The next owner of the memory continues from its value and never goes below it, so nobody waits for a value that has passed.
+/// A number in host memory that streams of every device wait on. It is either a counter, which only grows, or
+/// a gate, which is open or closed. The next owner of the memory continues from its value and never goes
+/// below it, so nobody waits for a value that has passed.
 pub(crate) struct Word {
     line: Line,
     /// Its value when it was taken.

@@ -1,11 +1,12 @@
 //! How the ranks of a communicator get their shared memory.
 //!
-//! The first rank makes the memory, and listens on an abstract Unix socket whose name is derived from the unique id. The other ranks
-//! connect and receive the memory's descriptor. Nothing here has a name in a file system. Both sides ask the system for the peer's
-//! user: all ranks belong to one user, and a stranger who finds the socket gets nothing.
+//! The first rank makes the memory, and listens on an abstract Unix socket whose name is derived from the
+//! unique id. The other ranks connect and receive the memory's descriptor. Nothing here has a name in a file
+//! system. Both sides ask the system for the peer's user: all ranks belong to one user, and a stranger who
+//! finds the socket gets nothing.
 //!
-//! The memory is sealed: no process, not even one of the same user, can change its size while others have it mapped. A rank maps only
-//! sealed memory.
+//! The memory is sealed: no process, not even one of the same user, can change its size while others have it
+//! mapped. A rank maps only sealed memory.
 
 use std::ffi::{c_int, c_long};
 use std::fs::File;
@@ -54,7 +55,8 @@ pub(crate) struct Entry {
 pub(crate) enum Role {
     /// It sends the memory to the others.
     Host(Door),
-    /// It got the memory from another rank. Closing this connection tells that rank that this one has taken its place.
+    /// It got the memory from another rank. Closing this connection tells that rank that this one has taken
+    /// its place.
     Guest(UnixStream),
 }
 
@@ -149,13 +151,15 @@ impl Door {
     fn host(listener: UnixListener, wanted: Wanted<'_>) -> io::Result<Entry> {
         listener.set_nonblocking(true)?;
         let given = make(wanted.head, wanted.bytes)?;
-        // A passed descriptor shares its open file, and so its locks. So the rank takes its lock on another open file.
+        // A passed descriptor shares its open file, and so its locks. So the rank takes its lock on another
+        // open file.
         let memory = reopen(given.as_fd())?;
         let door = Self { listener, user: wanted.user, memory: given, guests: Vec::new() };
         Ok(Entry { memory, role: Role::Host(door) })
     }
 
-    /// Sends the memory to ranks that connect, until one has taken its place or the time is up. True if anything happened.
+    /// Sends the memory to ranks that connect, until one has taken its place or the time is up. True if
+    /// anything happened.
     pub(crate) fn serve(&mut self, nap: Duration) -> bool {
         let doors =
             std::iter::once(self.listener.as_fd()).chain(self.guests.iter().map(|guest| guest.as_fd()));
@@ -288,7 +292,8 @@ fn connect(name: &str) -> io::Result<Option<UnixStream>> {
         *to = byte as _;
     }
     let length = std::mem::offset_of!(libc::sockaddr_un, sun_path) + 1 + name.len();
-    // SAFETY: the address is a Unix socket's, of at least that length: `from_abstract_name` has accepted the name.
+    // SAFETY: the address is a Unix socket's, of at least that length: `from_abstract_name` has accepted the
+    // name.
     let code =
         unsafe { libc::connect(socket.as_raw_fd(), (&raw const address).cast(), length as libc::socklen_t) };
     if code == 0 {
@@ -333,7 +338,8 @@ fn send(socket: BorrowedFd<'_>, memory: BorrowedFd<'_>) -> io::Result<()> {
     let mut byte = [0_u8];
     let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
     let mut control = Control([0; 64]);
-    // SAFETY: everything is on the stack until the call returns; the macros place the control message within its space.
+    // SAFETY: everything is on the stack until the call returns; the macros place the control message within
+    // its space.
     let sent = unsafe {
         let mut message = message(&mut part, &mut control);
         let size = size_of::<c_int>() as u32;
@@ -348,7 +354,8 @@ fn send(socket: BorrowedFd<'_>, memory: BorrowedFd<'_>) -> io::Result<()> {
     if sent == 1 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Receives one descriptor without waiting. `WouldBlock` if none is there yet, `UnexpectedEof` if none will come.
+/// Receives one descriptor without waiting. `WouldBlock` if none is there yet, `UnexpectedEof` if none will
+/// come.
 fn receive(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let mut byte = [0_u8];
     let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
@@ -364,8 +371,8 @@ fn receive(socket: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     }
     // This process owns all received descriptors, and closes those that it does not want.
     let mut given = Vec::new();
-    // SAFETY: the system has filled in the control messages, and the macros find them within their space; nothing else owns the
-    // descriptors.
+    // SAFETY: the system has filled in the control messages, and the macros find them within their space;
+    // nothing else owns the descriptors.
     unsafe {
         let mut head = libc::CMSG_FIRSTHDR(&raw const message);
         while let Some(found) = head.as_ref() {

@@ -79,7 +79,8 @@ pub(crate) fn last_text() -> *const c_char {
     LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
-/// Runs the body of a function of the table: a failure is kept and becomes its code, a panic becomes `ncclInternalError`.
+/// Runs the body of a function of the table: a failure is kept and becomes its code, a panic becomes
+/// `ncclInternalError`.
 pub(crate) fn entry(body: impl FnOnce() -> Result<ncclResult_t>) -> ncclResult_t {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(code)) => code,

@@ -1,4 +1,5 @@
-//! Groups: calls of a thread between `ncclGroupStart` and `ncclGroupEnd` take effect at the end of the outermost group.
+//! Groups: calls of a thread between `ncclGroupStart` and `ncclGroupEnd` take effect at the end of the
+//! outermost group.
 
 use std::cell::RefCell;
 use std::ptr::null_mut;
@@ -24,7 +25,8 @@ pub(crate) struct Submission {
 struct Group {
     depth: u32,
     submissions: Vec<Submission>,
-    /// Communicators whose ranks are joining, with the place of those that begin only at the end of the group.
+    /// Communicators whose ranks are joining, with the place of those that begin only at the end of the
+    /// group.
     started: Vec<(Arc<Comm>, Option<Place>)>,
     failure: Option<Failure>,
 }
@@ -37,13 +39,14 @@ pub(crate) fn start() {
     GROUP.with_borrow_mut(|group| group.depth += 1);
 }
 
-/// Ends a group. If anything in it was refused, the group does nothing, except for communicators that have started already.
+/// Ends a group. If anything in it was refused, the group does nothing, except for communicators that have
+/// started already.
 pub(crate) fn end() -> Result<ncclResult_t> {
     end_with(launch)
 }
 
-/// Ends a group, but only makes its communicators. Returns how many microseconds the rest may take. Returns nothing inside another
-/// group.
+/// Ends a group, but only makes its communicators. Returns how many microseconds the rest may take. Returns
+/// nothing inside another group.
 pub(crate) fn simulate_end(micros: &mut f32) -> Result<ncclResult_t> {
     end_with(|submissions| {
         let parts = parts(submissions)?;
@@ -104,8 +107,8 @@ pub(crate) fn started(comms: Vec<Arc<Comm>>) -> Result<ncclResult_t> {
     wait_for(&comms)
 }
 
-/// Makes a communicator begin to join its ranks, at the end of the group or now, and waits for it then. Before that it is not in
-/// progress, so that a thread that makes several ranks may query it.
+/// Makes a communicator begin to join its ranks, at the end of the group or now, and waits for it then.
+/// Before that it is not in progress, so that a thread that makes several ranks may query it.
 pub(crate) fn begin(comm: Arc<Comm>, place: Place) -> Result<ncclResult_t> {
     let now = GROUP.with_borrow_mut(|group| {
         if group.depth == 0 {
@@ -204,7 +207,8 @@ fn launch(submissions: Vec<Submission>) -> Result {
         let number = comm.push(Job::Batch(batch.clone()));
         turns.push(Turn::Now { comm, batch, number });
     }
-    // All streams notify before any of them waits. A stream that several communicators use would otherwise notify some of them too late.
+    // All streams notify before any of them waits. A stream that several communicators use would otherwise
+    // notify some of them too late.
     let mut failed = Ok(());
     for turn in &turns {
         // SAFETY: the streams were checked above, and the program keeps them during the call.
@@ -286,7 +290,8 @@ impl Turn {
         done
     }
 
-    /// Gives up a part that was enqueued incompletely. A graph then does nothing. If others may know of the work, the communicator fails.
+    /// Gives up a part that was enqueued incompletely. A graph then does nothing. If others may know of the
+    /// work, the communicator fails.
     fn give_up(&self, failure: &Failure) {
         match self {
             Self::Now { comm, .. } => comm.fail(failure.clone(), Reason::Failed),

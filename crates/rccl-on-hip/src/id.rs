@@ -17,7 +17,8 @@ const NETWORK: usize = 16;
 const SECRET: usize = 24;
 const END: usize = SECRET + 32;
 
-/// The contents of an id: the host, the network namespace, and a random number from which the socket's name is derived.
+/// The contents of an id: the host, the network namespace, and a random number from which the socket's name
+/// is derived.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Id {
     place: Place,
@@ -74,7 +75,8 @@ impl Id {
         Self { place: self.place, secret: *hasher.finalize().as_bytes() }
     }
 
-    /// The name of the ranks' socket, which does not reveal the id. Fails if this process cannot reach the id's ranks.
+    /// The name of the ranks' socket, which does not reveal the id. Fails if this process cannot reach the
+    /// id's ranks.
     pub(crate) fn socket(&self) -> Result<String> {
         let here = here();
         let problem = match self.place {

@@ -1,8 +1,9 @@
 //! The RCCL function table implemented over any HIP function table, for GPUs of one host.
 //!
-//! [`table`] takes a HIP implementation, such as `hip-on-hsa` over the virtual GPU, and returns RCCL on top of it: communicators within
-//! a process and across the processes of a host, collectives, transfers and groups. [`FUNCTIONS`] lists the implemented functions.
-//! Every other function of the table returns `ncclInternalError`; `Table::has` tells which kind a function is.
+//! [`table`] takes a HIP implementation, such as `hip-on-hsa` over the virtual GPU, and returns RCCL on top
+//! of it: communicators within a process and across the processes of a host, collectives, transfers and
+//! groups. [`FUNCTIONS`] lists the implemented functions. Every other function of the table returns
+//! `ncclInternalError`; `Table::has` tells which kind a function is.
 //!
 //! ```
 //! # fn run(hip: &'static hip_sys::Table) -> Result<(), rccl_on_hip::Error> {
@@ -28,47 +29,55 @@
 //! | send and receive | messages through the ring of the pair; those of a group all progress at once, those of one pair in order |
 //!
 //! # Deadlock freedom
-//! No thread of HIP or of the program waits for another rank. Callbacks only notify, streams wait for a word in memory, and only the
-//! rank's own thread waits for other ranks. So ranks may share a process, a thread or a device, and operations of different
-//! communicators may be enqueued in any order. A rank that ends tells the others first. If operations of other communicators are
-//! pending, HIP releases its memory in the background. As with AMD's RCCL, the program itself can still block. If a thread enqueues an
-//! operation of one rank, and blocks until it is done before it enqueues the other rank's, it blocks for ever, unless both are in a
-//! group. `hipFree` counts as blocking if it waits until the device is idle. The crate `rccl` keeps memory until its operations are
-//! done, so dropping a buffer does not block.
+//! No thread of HIP or of the program waits for another rank. Callbacks only notify, streams wait for a word
+//! in memory, and only the rank's own thread waits for other ranks. So ranks may share a process, a thread or
+//! a device, and operations of different communicators may be enqueued in any order. A rank that ends tells
+//! the others first. If operations of other communicators are pending, HIP releases its memory in the
+//! background. As with AMD's RCCL, the program itself can still block. If a thread enqueues an operation of
+//! one rank, and blocks until it is done before it enqueues the other rank's, it blocks for ever, unless both
+//! are in a group. `hipFree` counts as blocking if it waits until the device is idle. The crate `rccl` keeps
+//! memory until its operations are done, so dropping a buffer does not block.
 //!
-//! Within a communicator, operations run in the order in which they were enqueued, on whatever streams. All ranks must use the same
-//! order. Ranks that call mismatched collectives get `ncclInvalidUsage`, where AMD's RCCL hangs or mixes data.
+//! Within a communicator, operations run in the order in which they were enqueued, on whatever streams. All
+//! ranks must use the same order. Ranks that call mismatched collectives get `ncclInvalidUsage`, where AMD's
+//! RCCL hangs or mixes data.
 //!
 //! # Graphs
-//! Streams may be captured: the operation then runs each time that the graph runs, on all ranks. A communicator may mix captured,
-//! launched and enqueued operations, if all ranks do so in the same order. Only HIP knows when a graph is launched. So from the first
-//! captured operation on, an event orders everything that is enqueued or launched, on any stream. In a group, either all streams of a
-//! communicator are captured into one graph, or none.
+//! Streams may be captured: the operation then runs each time that the graph runs, on all ranks. A
+//! communicator may mix captured, launched and enqueued operations, if all ranks do so in the same order.
+//! Only HIP knows when a graph is launched. So from the first captured operation on, an event orders
+//! everything that is enqueued or launched, on any stream. In a group, either all streams of a communicator
+//! are captured into one graph, or none.
 //!
-//! `ncclCommDestroy`, `ncclCommFinalize` and `ncclCommSplit` wait for graphs launched before them. If a graph runs after its
-//! communicator has ended or failed, it skips the communicator's operations. If a rank's stream fails before it reaches an operation in
-//! a graph, the other ranks are not told, and wait for it.
+//! `ncclCommDestroy`, `ncclCommFinalize` and `ncclCommSplit` wait for graphs launched before them. If a graph
+//! runs after its communicator has ended or failed, it skips the communicator's operations. If a rank's
+//! stream fails before it reaches an operation in a graph, the other ranks are not told, and wait for it.
 //!
 //! # Failures
-//! If a rank's process ends, the system releases its lock on the memory, and the others notice within a fraction of a second: their
-//! operations end, and `ncclCommGetAsyncError` returns `ncclRemoteError`. The same happens for a rank that aborts, whose stream has
-//! failed, or that has destroyed its communicator. Streams continue in all cases; the received values are unspecified. If the ranks do
-//! not all join within 60 s (or `FERROCM_RCCL_TIMEOUT`), they get `ncclSystemError`. `ncclGetLastError` has details.
+//! If a rank's process ends, the system releases its lock on the memory, and the others notice within a
+//! fraction of a second: their operations end, and `ncclCommGetAsyncError` returns `ncclRemoteError`. The
+//! same happens for a rank that aborts, whose stream has failed, or that has destroyed its communicator.
+//! Streams continue in all cases; the received values are unspecified. If the ranks do not all join within 60
+//! s (or `FERROCM_RCCL_TIMEOUT`), they get `ncclSystemError`. `ncclGetLastError` has details.
 //!
 //! # Access to the memory
-//! The memory is open to processes of the same user that know the id, and to processes that may inspect a rank's process. Both ends of
-//! the socket ask the system for the peer's user, so ranks of several users cannot form a communicator. The memory has no name in any
-//! file system, and its size is sealed, so nothing done to it can kill a rank's process. A rank checks what it reads there. If a rank
-//! writes garbage, the others get an error, or wrong data.
+//! The memory is open to processes of the same user that know the id, and to processes that may inspect a
+//! rank's process. Both ends of the socket ask the system for the peer's user, so ranks of several users
+//! cannot form a communicator. The memory has no name in any file system, and its size is sealed, so nothing
+//! done to it can kill a rank's process. A rank checks what it reads there. If a rank writes garbage, the
+//! others get an error, or wrong data.
 //!
 //! # Differences from AMD's RCCL
-//! * Ranks are on one host, in one network namespace (containers of a pod share one), and belong to one user. There are at most 64. Any
-//!   number of them may share a device.
-//! * Halves and 8-bit floats are summed as `f32` and rounded once; RCCL rounds after each addition. The average of floats is their sum,
+//! * Ranks are on one host, in one network namespace (containers of a pod share one), and belong to one user.
+//!   There are at most 64. Any number of them may share a device.
+//! * Halves and 8-bit floats are summed as `f32` and rounded once; RCCL rounds after each addition. The
+//!   average of floats is their sum,
 //! divided.
-//! * 8-bit floats use the device's format: the one without a negative zero on gfx942, OCP's elsewhere. Values too large become the
+//! * 8-bit floats use the device's format: the one without a negative zero on gfx942, OCP's elsewhere. Values
+//!   too large become the
 //! largest.
-//! * `ncclAllReduceWithBias` works on all devices and for a single rank, and combines each rank's result, as rounded, with its own bias.
+//! * `ncclAllReduceWithBias` works on all devices and for a single rank, and combines each rank's result, as
+//!   rounded, with its own bias.
 //! * `ncclGroupSimulateEnd` estimates from the number of operations and of bytes.
 //! * Only `blocking` of `ncclConfig_t` is used. Registering memory has no effect.
 #![warn(missing_docs)]

@@ -1,7 +1,7 @@
 //! Types of elements, and reductions of them.
 //!
-//! A reduction goes through the ranks in order, so the result does not depend on timing. Floats of less than 32 bits are summed as
-//! `f32` and rounded once. Integers wrap around.
+//! A reduction goes through the ranks in order, so the result does not depend on timing. Floats of less than
+//! 32 bits are summed as `f32` and rounded once. Integers wrap around.
 
 use float8::Format;
 use half::{bf16, f16};
@@ -201,12 +201,12 @@ floats! {
     F8<E5M2_FNUZ> as f32: F8::to_f32, F8::from_f32;
 }
 
-/// Reduces `count` elements of each input into `out`. There is at least one input. `scales` has a factor of the element type for each
-/// input, in the first bytes of a word; only [`Reduction::ScaledSum`] reads it.
+/// Reduces `count` elements of each input into `out`. There is at least one input. `scales` has a factor of
+/// the element type for each input, in the first bytes of a word; only [`Reduction::ScaledSum`] reads it.
 ///
 /// # Safety
-/// Each input holds this many elements for reading, and `out` for writing. `out` may be one of the inputs, and must not overlap another
-/// one.
+/// Each input holds this many elements for reading, and `out` for writing. `out` may be one of the inputs,
+/// and must not overlap another one.
 pub(crate) unsafe fn reduce(
     kind: Type,
     reduction: Reduction,

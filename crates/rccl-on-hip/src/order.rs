@@ -1,9 +1,10 @@
 //! The order in which a program enqueues a communicator's operations and launches graphs with captured ones.
 //!
-//! Only HIP knows when a graph is launched. So from the first captured operation on, each enqueued operation waits on the device for an
-//! *event* that the previous operation recorded after itself. A graph does the same with nodes: its first operation waits for the event
-//! as it is at the launch, and each operation records it again. Within a graph, the operations of a communicator follow each other. So
-//! at most one operation at a time is running, in the order of the program's calls, which is the same on all ranks.
+//! Only HIP knows when a graph is launched. So from the first captured operation on, each enqueued operation
+//! waits on the device for an *event* that the previous operation recorded after itself. A graph does the
+//! same with nodes: its first operation waits for the event as it is at the launch, and each operation
+//! records it again. Within a graph, the operations of a communicator follow each other. So at most one
+//! operation at a time is running, in the order of the program's calls, which is the same on all ranks.
 
 use std::ptr::null_mut;
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +15,8 @@ use crate::captured::Capture;
 use crate::device::Relaxed;
 use crate::error::{Result, hip};
 
-/// Unused events, each with its device. They are never destroyed: a graph may run after its communicator is gone.
+/// Unused events, each with its device. They are never destroyed: a graph may run after its communicator is
+/// gone.
 static FREE: Mutex<Vec<Event>> = Mutex::new(Vec::new());
 
 #[derive(Clone, Copy)]
@@ -95,7 +97,8 @@ impl Order {
         unsafe { self.record(self.last, stream) }
     }
 
-    /// Makes the first of captured streams wait for the others, and for the earlier operations in the graph or before it.
+    /// Makes the first of captured streams wait for the others, and for the earlier operations in the graph
+    /// or before it.
     ///
     /// # Safety
     /// All are live streams of the capture, and the communicator's device is current.

@@ -1,18 +1,21 @@
 //! The memory that all ranks of a communicator share, and how they wait for each other in it.
 //!
-//! It is one sealed piece of memory. Ranks find it through a [`door`](crate::door), and each maps it, even if they share a process. It
-//! has a header, a *control block* for each rank, two *slots* for each rank, and a *ring* for each ordered pair of ranks. A rank writes
-//! to its own control block, its own slots, and its side of the rings; the others read. Whatever values they read there, they never
-//! access memory outside the segment.
+//! It is one sealed piece of memory. Ranks find it through a [`door`](crate::door), and each maps it, even if
+//! they share a process. It has a header, a *control block* for each rank, two *slots* for each rank, and a
+//! *ring* for each ordered pair of ranks. A rank writes to its own control block, its own slots, and its side
+//! of the rings; the others read. Whatever values they read there, they never access memory outside the
+//! segment.
 //!
 //! # Waiting
-//! Each rank has a *bell*, a number that others increment when they have done something it may wait for. A waiting rank reads the bell,
-//! checks for what it waits for, and sleeps on a futex while the bell is unchanged.
+//! Each rank has a *bell*, a number that others increment when they have done something it may wait for. A
+//! waiting rank reads the bell, checks for what it waits for, and sleeps on a futex while the bell is
+//! unchanged.
 //!
 //! # Death
-//! Each rank locks one byte of the memory's file through its own descriptor. The system releases the lock when the process dies, for
-//! whatever reason, so a rank whose byte is unlocked will do nothing more. A rank that has waited for a while checks the locks. Locks
-//! need no process ids, which may differ between containers.
+//! Each rank locks one byte of the memory's file through its own descriptor. The system releases the lock
+//! when the process dies, for whatever reason, so a rank whose byte is unlocked will do nothing more. A rank
+//! that has waited for a while checks the locks. Locks need no process ids, which may differ between
+//! containers.
 
 use std::fs::File;
 use std::io;
@@ -58,7 +61,8 @@ struct Header {
     met: AtomicU64,
 }
 
-/// A rank's announcement of an operation. There are two, used in turn: one is written while the other may still be read.
+/// A rank's announcement of an operation. There are two, used in turn: one is written while the other may
+/// still be read.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Notice {
@@ -260,8 +264,8 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// Finds the segment of that name or makes it, and takes the rank's place in it. The returned role is passed to
-    /// [`wait_for_all`](Self::wait_for_all).
+    /// Finds the segment of that name or makes it, and takes the rank's place in it. The returned role is
+    /// passed to [`wait_for_all`](Self::wait_for_all).
     pub(crate) fn open(
         name: &str,
         rank: usize,
@@ -420,7 +424,8 @@ impl Segment {
     pub(crate) fn meet(&self) -> Result {
         let step = self.step.fetch_add(1, Ordering::Relaxed) + 1;
         self.control(self.rank).step.store(step, Ordering::Release);
-        // Only the last rank wakes the others; earlier wake-ups would be wasted. The count may be anything that others wrote there.
+        // Only the last rank wakes the others; earlier wake-ups would be wasted. The count may be anything
+        // that others wrote there.
         if self.header().met.fetch_add(1, Ordering::AcqRel).wrapping_add(1) == step * self.layout.ranks as u64
         {
             (0..self.layout.ranks).filter(|&rank| rank != self.rank).for_each(|rank| self.ring_bell(rank));
@@ -479,7 +484,8 @@ impl Segment {
     /// Writes anywhere, as any rank could.
     pub(crate) fn scribble(&self, at: usize, bytes: &[u8]) {
         for (at, byte) in (at..self.mapping.bytes).zip(bytes) {
-            // SAFETY: the byte is in the mapping, which only this rank reads, byte by byte or through atomics.
+            // SAFETY: the byte is in the mapping, which only this rank reads, byte by byte or through
+            // atomics.
             unsafe { self.at(at).as_ptr().write_volatile(*byte) };
         }
     }
@@ -521,8 +527,9 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// Sleeps while the bell is `bell`, or for a while, and then checks whether any of `ranks` is gone. A rank that was gone at the
-    /// previous check already ends the communicator, except that during the rendezvous a rank may have left.
+    /// Sleeps while the bell is `bell`, or for a while, and then checks whether any of `ranks` is gone. A
+    /// rank that was gone at the previous check already ends the communicator, except that during the
+    /// rendezvous a rank may have left.
     pub(crate) fn sleep(&mut self, segment: &Segment, bell: u32, ranks: Ranks, rendezvous: bool) -> Result {
         self.sleep_by(segment, ranks, rendezvous, || {
             let control = segment.control(segment.rank);

@@ -1,7 +1,8 @@
 //! Transfers between two ranks: messages through the ring of the ordered pair.
 //!
-//! All transfers of a batch progress at once; those with one peer in one direction keep their order. So two ranks never wait for each
-//! other, in whatever order a program lists them. A message is a header, which describes it, and its bytes.
+//! All transfers of a batch progress at once; those with one peer in one direction keep their order. So two
+//! ranks never wait for each other, in whatever order a program lists them. A message is a header, which
+//! describes it, and its bytes.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -89,15 +90,16 @@ impl Lane {
             let place = if self.sends { written } else { read };
             let count = if self.is_open {
                 let rest = message.bytes() - self.done;
-                // Otherwise both sides would follow each other in ever smaller pieces. This cannot block: one of the two sides always
-                // has enough.
+                // Otherwise both sides would follow each other in ever smaller pieces. This cannot block: one
+                // of the two sides always has enough.
                 if room < rest.min(ring.size / 2) {
                     break;
                 }
                 let (start, most) = ring.piece(place);
                 let count = room.min(most).min(rest);
                 let device = message.address.offset(self.done);
-                // SAFETY: the piece lies in the ring, and the counts say that it belongs to this side; the caller vouches for the address.
+                // SAFETY: the piece lies in the ring, and the counts say that it belongs to this side; the
+                // caller vouches for the address.
                 unsafe {
                     match self.sends {
                         true => machine.copies.copy(start, device, count)?,

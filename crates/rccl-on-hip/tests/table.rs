@@ -1,4 +1,5 @@
-//! The table as C sees it: its contents, results of bad calls, and functions that the safe crate does not call.
+//! The table as C sees it: its contents, results of bad calls, and functions that the safe crate does not
+//! call.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::{null, null_mut};

@@ -1,13 +1,14 @@
 //! Raw bindings to AMD's RCCL: generated types, and a function table that is filled at run time.
 //!
-//! [`bindings`] merges the types and constants of the headers of RCCL 2.13 and 2.27; nothing that both have changed its layout.
-//! [`Table`] has every function that either declares. Nothing is linked: [`Table::load`] opens the vendor's library at run time, and an
-//! implementation in the process fills a table through [`Builder`]. Functions that the implementation lacks are stubs that return
-//! `ncclInternalError`, because RCCL has no code for "not supported". So calls through the table need no branch; [`Table::has`] tells
-//! the two apart.
+//! [`bindings`] merges the types and constants of the headers of RCCL 2.13 and 2.27; nothing that both have
+//! changed its layout. [`Table`] has every function that either declares. Nothing is linked: [`Table::load`]
+//! opens the vendor's library at run time, and an implementation in the process fills a table through
+//! [`Builder`]. Functions that the implementation lacks are stubs that return `ncclInternalError`, because
+//! RCCL has no code for "not supported". So calls through the table need no branch; [`Table::has`] tells the
+//! two apart.
 //!
-//! C enums are newtypes with associated constants, because a library newer than the headers may return any value.
-//! HIP's types are those of [`hip_sys`].
+//! C enums are newtypes with associated constants, because a library newer than the headers may return any
+//! value. HIP's types are those of [`hip_sys`].
 //!
 //! This crate adds no safety: each function has the contract of the vendor's documentation.
 #![warn(missing_docs)]
@@ -73,7 +74,8 @@ sys_load::table_api! {
     /// assert_eq!(table.implementation(), Some("example"));
     /// ```
     builder;
-    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the vendor's files.
+    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the
+    // vendor's files.
     unsafe library: "RCCL",
     variable: "FERROCM_RCCL_LIBRARY",
     names: if cfg!(windows) { &["rccl.dll"] } else { &["librccl.so.1", "librccl.so"] },
@@ -96,7 +98,8 @@ fn library_version(library: &Library) -> Option<Version> {
     if status == ncclResult_t::ncclSuccess { version_of_code(code) } else { None }
 }
 
-/// Decodes RCCL's version number: major * 10⁴ + minor * 100 + patch, up to 2.8 with 10³ for the major version.
+/// Decodes RCCL's version number: major * 10⁴ + minor * 100 + patch, up to 2.8 with 10³ for the major
+/// version.
 fn version_of_code(code: c_int) -> Option<Version> {
     let code = u32::try_from(code).ok().filter(|code| *code >= 1_000)?;
     let first = if code < 10_000 { 1_000 } else { 10_000 };

@@ -6,8 +6,8 @@ use std::ptr::{null, null_mut};
 use rccl_sys::{Source, Table, Version, ncclResult_t};
 use test_support::sysroot::{Sysroot, compare_symbols};
 
-/// Each release, with the version of RCCL in the name of its headers' package and in its own counting. Debian has no package for 5.2,
-/// and no separate one for 6.4.
+/// Each release, with the version of RCCL in the name of its headers' package and in its own counting. Debian
+/// has no package for 5.2, and no separate one for 6.4.
 const VERSIONS: [(&str, (&str, Version)); 2] =
     [("5.7", ("5.4.3", Version::new(2, 13, 4))), ("7.2", ("7.2.4", Version::new(2, 27, 7)))];
 

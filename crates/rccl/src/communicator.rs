@@ -16,8 +16,8 @@ use crate::current::Current;
 use crate::error::{Error, Result};
 use crate::table;
 
-/// Identifies a communicator that is about to be made (`ncclUniqueId`). One rank [makes](Self::new) it and gives its bytes to the
-/// others.
+/// Identifies a communicator that is about to be made (`ncclUniqueId`). One rank [makes](Self::new) it and
+/// gives its bytes to the others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[doc(alias = "ncclUniqueId")]
 pub struct UniqueId([u8; UniqueId::SIZE]);
@@ -85,26 +85,27 @@ impl Options {
         Self::default()
     }
 
-    /// How long the ranks wait for each other when they come together, and at most for an operation to be accepted. A dropped
-    /// communicator waits as long for its operations before it aborts them. RCCL up to 2.13 has no non-blocking calls and ignores this
-    /// limit.
+    /// How long the ranks wait for each other when they come together, and at most for an operation to be
+    /// accepted. A dropped communicator waits as long for its operations before it aborts them. RCCL up to
+    /// 2.13 has no non-blocking calls and ignores this limit.
     pub fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Tells ranks that share a GPU apart, for libraries that require it: RCCL up to 2.13 (`ncclCommInitRankMulti`). Each rank of a GPU
-    /// has its own number. If several ranks are made together, those of one device get consecutive numbers from this one. Our own
-    /// implementation lets ranks share a GPU without it; later releases of AMD's library do not let them share at all. With this
-    /// option, the library waits for the other ranks without a limit.
+    /// Tells ranks that share a GPU apart, for libraries that require it: RCCL up to 2.13
+    /// (`ncclCommInitRankMulti`). Each rank of a GPU has its own number. If several ranks are made together,
+    /// those of one device get consecutive numbers from this one. Our own implementation lets ranks share a
+    /// GPU without it; later releases of AMD's library do not let them share at all. With this option, the
+    /// library waits for the other ranks without a limit.
     #[doc(alias = "ncclCommInitRankMulti")]
     pub fn virtual_id(mut self, id: u32) -> Self {
         self.virtual_id = Some(id);
         self
     }
 
-    /// Whether making a communicator waits for the other ranks. If not, use [`Communicator::is_ready`] to ask, or
-    /// [`Communicator::wait_until_ready`] to wait.
+    /// Whether making a communicator waits for the other ranks. If not, use [`Communicator::is_ready`] to
+    /// ask, or [`Communicator::wait_until_ready`] to wait.
     pub fn wait(mut self, wait: bool) -> Self {
         self.waits = wait;
         self
@@ -113,25 +114,29 @@ impl Options {
 
 /// One rank of a group of GPUs that work together (`ncclComm_t`).
 ///
-/// This is a handle; clones are the same rank. Operations go to a [`Stream`] of its device and return at once. An operation begins when
-/// everything before it on the stream is done and all ranks have reached it; later work on the stream waits for it. Buffers are ordered
-/// and kept alive as for any other work of the crate `hip`.
+/// This is a handle; clones are the same rank. Operations go to a [`Stream`] of its device and return at
+/// once. An operation begins when everything before it on the stream is done and all ranks have reached it;
+/// later work on the stream waits for it. Buffers are ordered and kept alive as for any other work of the
+/// crate `hip`.
 ///
 /// # Calling order
-/// All ranks call the same operations of a communicator, in the same order. A thread that serves several ranks puts the operation of
-/// all of them into one [`Group`](crate::Group), so that none waits for one that comes later.
+/// All ranks call the same operations of a communicator, in the same order. A thread that serves several
+/// ranks puts the operation of all of them into one [`Group`](crate::Group), so that none waits for one that
+/// comes later.
 ///
-/// On a stream that is [captured](hip::Device::capture), an operation becomes part of the graph, which keeps this communicator. It runs
-/// each time that the graph runs. The order of launches then counts as the order of calls.
+/// On a stream that is [captured](hip::Device::capture), an operation becomes part of the graph, which keeps
+/// this communicator. It runs each time that the graph runs. The order of launches then counts as the order
+/// of calls.
 ///
 /// # Failure
-/// An operation can fail after it was enqueued, if another rank dies or aborts. The stream continues; the received values are unspecified.
-/// [`wait`](Self::wait) waits for a stream *and* reports such a failure, with a time limit; [`check`](Self::check) asks without
-/// waiting.
+/// An operation can fail after it was enqueued, if another rank dies or aborts. The stream continues; the
+/// received values are unspecified. [`wait`](Self::wait) waits for a stream *and* reports such a failure,
+/// with a time limit; [`check`](Self::check) asks without waiting.
 ///
 /// # Drop
-/// The last handle waits until the streams that used the communicator are done, for at most [`Options::limit`]. It then aborts what is
-/// not done (`ncclCommDestroy`, `ncclCommAbort`). A graph with its operations counts as a handle.
+/// The last handle waits until the streams that used the communicator are done, for at most
+/// [`Options::limit`]. It then aborts what is not done (`ncclCommDestroy`, `ncclCommAbort`). A graph with its
+/// operations counts as a handle.
 #[derive(Clone)]
 #[doc(alias = "ncclComm_t")]
 pub struct Communicator {
@@ -218,7 +223,8 @@ pub(crate) fn check(
 
 /// The library's text for a failure.
 fn text(table: &Table, comm: ncclComm_t, code: ncclResult_t) -> String {
-    // SAFETY: the function takes any handle that is live, or none, and returns a text that lives until the next call on this thread.
+    // SAFETY: the function takes any handle that is live, or none, and returns a text that lives until the
+    // next call on this thread.
     let last = unsafe { (table.ncclGetLastError)(comm).as_ref() }.filter(|_| table.has("ncclGetLastError"));
     // SAFETY: as above; the other text lives as long as the library.
     let text = last.map(|text| unsafe { CStr::from_ptr(text) }).filter(|text| !text.is_empty());
@@ -228,11 +234,12 @@ fn text(table: &Table, comm: ncclComm_t, code: ncclResult_t) -> String {
 }
 
 impl Communicator {
-    /// Makes one rank per device, all in this process, in the order of the devices (`ncclCommInitRankConfig` in a group).
+    /// Makes one rank per device, all in this process, in the order of the devices (`ncclCommInitRankConfig`
+    /// in a group).
     ///
     /// # Errors
-    /// [`Error::Size`] without a device, [`Error::Unavailable`], [`Error::OtherCommunicator`] if the devices belong to two libraries,
-    /// [`Error::Rccl`], and [`Error::TimedOut`].
+    /// [`Error::Size`] without a device, [`Error::Unavailable`], [`Error::OtherCommunicator`] if the devices
+    /// belong to two libraries, [`Error::Rccl`], and [`Error::TimedOut`].
     #[doc(alias = "ncclCommInitAll")]
     pub fn all(devices: &[Device]) -> Result<Vec<Self>> {
         Self::all_with(devices, Options::default())
@@ -251,14 +258,14 @@ impl Communicator {
         Self::start_all(&ranks, &id, devices.len(), options)
     }
 
-    /// Makes rank `rank` of `size` on a device. Every other rank is made elsewhere with the same id (`ncclCommInitRankConfig`). Blocks
-    /// until all ranks have joined.
+    /// Makes rank `rank` of `size` on a device. Every other rank is made elsewhere with the same id
+    /// (`ncclCommInitRankConfig`). Blocks until all ranks have joined.
     ///
     /// To make several ranks on one thread, use [`some`](Self::some) or [`Options::wait`].
     ///
     /// # Errors
-    /// [`Error::Rank`], [`Error::Size`], [`Error::Unavailable`], [`Error::Rccl`], [`Error::Failed`] if the ranks disagree, and
-    /// [`Error::TimedOut`].
+    /// [`Error::Rank`], [`Error::Size`], [`Error::Unavailable`], [`Error::Rccl`], [`Error::Failed`] if the
+    /// ranks disagree, and [`Error::TimedOut`].
     #[doc(alias = "ncclCommInitRank")]
     #[doc(alias = "ncclCommInitRankConfig")]
     pub fn new(device: &Device, id: &UniqueId, rank: usize, size: usize) -> Result<Self> {
@@ -416,8 +423,8 @@ impl Communicator {
         self.inner.settle("wait_until_ready")
     }
 
-    /// Checks that the communicator still works. Fails if another rank is gone, or something else has ended it
-    /// (`ncclCommGetAsyncError`).
+    /// Checks that the communicator still works. Fails if another rank is gone, or something else has ended
+    /// it (`ncclCommGetAsyncError`).
     ///
     /// # Errors
     /// [`Error::Failed`], [`Error::Aborted`].
@@ -427,11 +434,13 @@ impl Communicator {
         self.is_ready().map(drop)
     }
 
-    /// Blocks until everything on a stream is done and the communicator is known to have succeeded. If it has failed, or the stream is
-    /// not done within `limit`, the communicator is aborted, so that the stream continues.
+    /// Blocks until everything on a stream is done and the communicator is known to have succeeded. If it has
+    /// failed, or the stream is not done within `limit`, the communicator is aborted, so that the stream
+    /// continues.
     ///
     /// # Errors
-    /// [`Error::Failed`], [`Error::TimedOut`], [`Error::Aborted`], [`Error::Hip`] with the failure of the stream.
+    /// [`Error::Failed`], [`Error::TimedOut`], [`Error::Aborted`], [`Error::Hip`] with the failure of the
+    /// stream.
     pub fn wait(&self, stream: &Stream, limit: Duration) -> Result<()> {
         let mut pace = Pace::new();
         loop {
@@ -452,8 +461,8 @@ impl Communicator {
         }
     }
 
-    /// Drops all enqueued operations that are not done, on all ranks, and ends the communicator (`ncclCommAbort`). Streams continue.
-    /// Calling it twice is not an error.
+    /// Drops all enqueued operations that are not done, on all ranks, and ends the communicator
+    /// (`ncclCommAbort`). Streams continue. Calling it twice is not an error.
     ///
     /// # Errors
     /// [`Error::Rccl`].

@@ -5,7 +5,8 @@ use hip::hip_sys::hipError_t;
 
 use crate::error::Result;
 
-/// Makes a device current on this thread until this is dropped. `hip` expects others to restore the current device.
+/// Makes a device current on this thread until this is dropped. `hip` expects others to restore the current
+/// device.
 pub(crate) struct Current<'a> {
     device: &'a Device,
     before: i32,

@@ -42,8 +42,8 @@ elements! {
     F8E5M2: ncclFloat8e5m2;
 }
 
-/// The bits of an 8-bit float with an exponent of 4 bits, in the device's format: on gfx942 the one without a negative zero, elsewhere
-/// OCP's.
+/// The bits of an 8-bit float with an exponent of 4 bits, in the device's format: on gfx942 the one without a
+/// negative zero, elsewhere OCP's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct F8E4M3(pub u8);

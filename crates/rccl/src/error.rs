@@ -26,8 +26,8 @@ pub enum Error {
         text: String,
     },
 
-    /// The communicator failed after operations were enqueued: another rank is gone, or did something different. Received values are
-    /// unspecified.
+    /// The communicator failed after operations were enqueued: another rank is gone, or did something
+    /// different. Received values are unspecified.
     #[error("rank {rank} of {size}: the communicator has failed: {code:?}: {text}")]
     Failed {
         /// This rank.
@@ -160,7 +160,8 @@ pub enum Error {
         rank: usize,
     },
 
-    /// Some streams of a communicator in the group are captured and others are not, or they are captured into different graphs.
+    /// Some streams of a communicator in the group are captured and others are not, or they are captured into
+    /// different graphs.
     #[error(
         "{operation}: either all streams of a communicator in a group are captured into one graph, or none"
     )]

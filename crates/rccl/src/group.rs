@@ -13,12 +13,12 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::operator::Reduction;
 
-/// Operations that begin together: those of several ranks that one thread serves, or sends and receives that wait for each other
-/// (`ncclGroupStart`, `ncclGroupEnd`).
+/// Operations that begin together: those of several ranks that one thread serves, or sends and receives that
+/// wait for each other (`ncclGroupStart`, `ncclGroupEnd`).
 ///
-/// Each operation's method checks it and records it, with its memory borrowed; [`launch`](Self::launch) enqueues all of them. A group
-/// that is not launched does nothing. Sends and receives of a group progress together, in any order. Collectives of one communicator
-/// run in the order of their calls.
+/// Each operation's method checks it and records it, with its memory borrowed; [`launch`](Self::launch)
+/// enqueues all of them. A group that is not launched does nothing. Sends and receives of a group progress
+/// together, in any order. Collectives of one communicator run in the order of their calls.
 ///
 /// ```
 /// use hip::{Device, DeviceBuffer, DeviceUri};
@@ -182,14 +182,15 @@ impl<'a> Group<'a> {
         self.calls.is_empty()
     }
 
-    /// Enqueues all operations on their streams, or captures them into the graphs of those streams. Does not block (`ncclGroupStart`,
-    /// `ncclGroupEnd`).
+    /// Enqueues all operations on their streams, or captures them into the graphs of those streams. Does not
+    /// block (`ncclGroupStart`, `ncclGroupEnd`).
     ///
     /// # Errors
-    /// [`Error::Captured`] if only some of a communicator's streams are captured, or into several graphs, [`Error::OtherCommunicator`]
-    /// if the group has communicators of two libraries, [`Error::OwnTransfer`], [`Error::NotReady`], [`Error::Failed`] and
-    /// [`Error::Aborted`] if a communicator cannot be used any more, [`Error::Hip`] with the failure of memory or a stream, else
-    /// [`Error::Rccl`]. Operations may then have been enqueued on some of the ranks: abort them.
+    /// [`Error::Captured`] if only some of a communicator's streams are captured, or into several graphs,
+    /// [`Error::OtherCommunicator`] if the group has communicators of two libraries, [`Error::OwnTransfer`],
+    /// [`Error::NotReady`], [`Error::Failed`] and [`Error::Aborted`] if a communicator cannot be used any
+    /// more, [`Error::Hip`] with the failure of memory or a stream, else [`Error::Rccl`]. Operations may then
+    /// have been enqueued on some of the ranks: abort them.
     pub fn launch(mut self) -> Result<()> {
         let Some(table) = self.check_communicators()? else { return Ok(()) };
         let mut addresses = Vec::with_capacity(self.calls.len());
@@ -234,8 +235,9 @@ impl<'a> Group<'a> {
 
     fn call_all(&self, addresses: &[Addresses]) -> Result<()> {
         self.calls.iter().zip(addresses).try_for_each(|(call, addresses)| {
-            // SAFETY: the addresses are those of memory with the number of elements that the checks required, borrowed here. If the
-            // call is enqueued, the memory has been registered with the stream before, and lives until the stream is done with it.
+            // SAFETY: the addresses are those of memory with the number of elements that the checks required,
+            // borrowed here. If the call is enqueued, the memory has been registered with the stream before,
+            // and lives until the stream is done with it.
             call.communicator.inner().with_handle(call.name, |table, handle| unsafe {
                 call.what.call(table, handle, call.stream, *addresses)
             })
@@ -386,7 +388,8 @@ impl Call<'_> {
         Ok(Addresses::of(send, receive, bias))
     }
 
-    /// Keeps the memory until the operation is done: a thread that drops it and then serves another rank must not wait.
+    /// Keeps the memory until the operation is done: a thread that drops it and then serves another rank must
+    /// not wait.
     fn keep(&self) -> Result<()> {
         if self.stream.is_captured() {
             // The graph keeps it.
@@ -412,7 +415,8 @@ impl Addresses {
 
 impl What {
     /// # Safety
-    /// The addresses have as many elements as the operation needs, until the stream is done with it; the handle is live.
+    /// The addresses have as many elements as the operation needs, until the stream is done with it; the
+    /// handle is live.
     unsafe fn call(
         &self,
         table: &Table,
@@ -456,7 +460,8 @@ impl What {
     }
 }
 
-/// Defines each operation twice: as a method of a group, which records it, and of a communicator, which enqueues it at once.
+/// Defines each operation twice: as a method of a group, which records it, and of a communicator, which
+/// enqueues it at once.
 macro_rules! operations {
     ($(
         $(#[$doc:meta])*
@@ -494,8 +499,9 @@ operations! {
     /// Reduces the elements of all ranks, and gives every rank the full result (`ncclAllReduce`).
     ///
     /// # Errors
-    /// [`Error::Length`] if the two sides have different lengths, [`Error::OtherDevice`], [`Error::OtherCommunicator`],
-    /// [`Error::NotReady`], [`Error::Aborted`]. Outside a group, also the errors of [`Group::launch`].
+    /// [`Error::Length`] if the two sides have different lengths, [`Error::OtherDevice`],
+    /// [`Error::OtherCommunicator`], [`Error::NotReady`], [`Error::Aborted`]. Outside a group, also the
+    /// errors of [`Group::launch`].
     #[doc(alias = "ncclAllReduce")]
     all_reduce<T>(
         send: impl Into<DeviceSlice<'a, T>>,
@@ -526,11 +532,13 @@ operations! {
         group.push(communicator, stream, None, Some(buffer.into_bytes()), what)
     }
 
-    /// Like `all_reduce`, then combines the result with this rank's own elements by the same operation (`ncclAllReduceWithBias`). For
-    /// averages and scaled sums, the bias is added. RCCL expects all ranks to pass the same bias; only some of AMD's GPUs support it.
+    /// Like `all_reduce`, then combines the result with this rank's own elements by the same operation
+    /// (`ncclAllReduceWithBias`). For averages and scaled sums, the bias is added. RCCL expects all ranks to
+    /// pass the same bias; only some of AMD's GPUs support it.
     ///
     /// # Errors
-    /// As `all_reduce`; [`Error::Unsupported`] up to RCCL 2.26, [`Error::Length`] if the bias has another length.
+    /// As `all_reduce`; [`Error::Unsupported`] up to RCCL 2.26, [`Error::Length`] if the bias has another
+    /// length.
     #[doc(alias = "ncclAllReduceWithBias")]
     all_reduce_with_bias<T>(
         send: impl Into<DeviceSlice<'a, T>>,
@@ -554,11 +562,12 @@ operations! {
         Ok(())
     }
 
-    /// Reduces the elements of all ranks, and gives the root the results (`ncclReduce`). Only the root passes memory to receive.
+    /// Reduces the elements of all ranks, and gives the root the results (`ncclReduce`). Only the root passes
+    /// memory to receive.
     ///
     /// # Errors
-    /// As `all_reduce`, [`Error::Rank`] for a root that does not exist, [`Error::Root`] if the root passes no memory to receive, or
-    /// another rank does.
+    /// As `all_reduce`, [`Error::Rank`] for a root that does not exist, [`Error::Root`] if the root passes no
+    /// memory to receive, or another rank does.
     #[doc(alias = "ncclReduce")]
     reduce<T>(
         send: impl Into<DeviceSlice<'a, T>>,
@@ -578,12 +587,12 @@ operations! {
         group.push(communicator, stream, Some(send.as_bytes()), receive, what)
     }
 
-    /// Reduces the elements of all ranks, and splits the result among them: it has as many equal parts as there are ranks, and rank `r`
-    /// gets the `r`th (`ncclReduceScatter`).
+    /// Reduces the elements of all ranks, and splits the result among them: it has as many equal parts as
+    /// there are ranks, and rank `r` gets the `r`th (`ncclReduceScatter`).
     ///
     /// # Errors
-    /// As `all_reduce`; [`Error::Indivisible`] if the sent elements cannot be divided equally, [`Error::Length`] if the memory to
-    /// receive is not one part long.
+    /// As `all_reduce`; [`Error::Indivisible`] if the sent elements cannot be divided equally,
+    /// [`Error::Length`] if the memory to receive is not one part long.
     #[doc(alias = "ncclReduceScatter")]
     reduce_scatter<T>(
         send: impl Into<DeviceSlice<'a, T>>,
@@ -616,7 +625,8 @@ operations! {
     /// Copies the elements of all ranks to all ranks, in rank order (`ncclAllGather`).
     ///
     /// # Errors
-    /// As `all_reduce`; [`Error::Length`] if the memory to receive is not as long as all sent elements together.
+    /// As `all_reduce`; [`Error::Length`] if the memory to receive is not as long as all sent elements
+    /// together.
     #[doc(alias = "ncclAllGather")]
     all_gather<T>(
         send: impl Into<DeviceSlice<'a, T>>,
@@ -630,8 +640,8 @@ operations! {
         group.push(communicator, stream, Some(send.as_bytes()), Some(receive.into_bytes()), what)
     }
 
-    /// Each rank sends one part of its elements to each rank: the `s`th part that rank `r` receives is the `r`th part of rank `s`
-    /// (`ncclAllToAll`).
+    /// Each rank sends one part of its elements to each rank: the `s`th part that rank `r` receives is the
+    /// `r`th part of rank `s` (`ncclAllToAll`).
     ///
     /// # Errors
     /// As `all_reduce`; [`Error::Indivisible`] if the elements cannot be divided equally.
@@ -648,11 +658,12 @@ operations! {
         group.push(communicator, stream, Some(send.as_bytes()), Some(receive.into_bytes()), what)
     }
 
-    /// Like `all_to_all`, with consecutive parts of any size: `sent` has the number of elements for each rank, `received` the number
-    /// from each rank (`ncclAllToAllv`).
+    /// Like `all_to_all`, with consecutive parts of any size: `sent` has the number of elements for each
+    /// rank, `received` the number from each rank (`ncclAllToAllv`).
     ///
     /// # Errors
-    /// As `all_reduce`; [`Error::Length`] if there is not one size per rank, or the sizes do not add up to the length of the memory.
+    /// As `all_reduce`; [`Error::Length`] if there is not one size per rank, or the sizes do not add up to
+    /// the length of the memory.
     #[doc(alias = "ncclAllToAllv")]
     all_to_all_v<T>(
         send: impl Into<DeviceSlice<'a, T>>,
@@ -669,7 +680,8 @@ operations! {
         group.push(communicator, stream, Some(send.as_bytes()), Some(receive.into_bytes()), what)
     }
 
-    /// Copies the elements of all ranks to the root, in rank order (`ncclGather`). Only the root passes memory to receive.
+    /// Copies the elements of all ranks to the root, in rank order (`ncclGather`). Only the root passes
+    /// memory to receive.
     ///
     /// # Errors
     /// As `reduce`.
@@ -692,7 +704,8 @@ operations! {
         group.push(communicator, stream, Some(send.as_bytes()), receive, what)
     }
 
-    /// Splits the root's elements into equal parts, one for each rank in order (`ncclScatter`). Only the root passes memory to send.
+    /// Splits the root's elements into equal parts, one for each rank in order (`ncclScatter`). Only the root
+    /// passes memory to send.
     ///
     /// # Errors
     /// As `reduce`, but for the memory to send.
@@ -715,8 +728,8 @@ operations! {
         group.push(communicator, stream, send, Some(receive.into_bytes()), what)
     }
 
-    /// Sends elements to another rank, which must receive the same number (`ncclSend`). To send to itself, a rank sends and receives in
-    /// one group.
+    /// Sends elements to another rank, which must receive the same number (`ncclSend`). To send to itself, a
+    /// rank sends and receives in one group.
     ///
     /// # Errors
     /// [`Error::Rank`] for a peer that does not exist, else as `all_reduce`.

@@ -20,17 +20,20 @@
 //! | MPICH and others with PMI | `PMI_RANK`, `PMI_SIZE` | `MPI_LOCALRANKID`, `MPI_LOCALNRANKS` | as Open MPI |
 //! | Slurm | `SLURM_PROCID`, `SLURM_NTASKS` | `SLURM_LOCALID` | `MASTER_ADDR`, else the first of `SLURM_STEP_NODELIST`, else `SLURM_LAUNCH_NODE_IPADDR` |
 //!
-//! The first launcher in this order whose rank variable is set is used. torchrun comes first because programs started by `mpirun` or
-//! `srun` often set its variables themselves. `FERROCM_RCCL_ADDRESS`, a host and a port, overrides where rank 0 is.
+//! The first launcher in this order whose rank variable is set is used. torchrun comes first because programs
+//! started by `mpirun` or `srun` often set its variables themselves. `FERROCM_RCCL_ADDRESS`, a host and a
+//! port, overrides where rank 0 is.
 //!
 //! # Authentication
-//! Rank 0 and the other ranks prove to each other that they know the same key. The key is made from the job name that the launcher has
-//! set and, if set, `FERROCM_RCCL_SECRET` (and Open MPI's own key, `OMPI_MCA_orte_precondition_transports`). An eavesdropper on the
-//! network cannot use the proofs or the id. Job names can be guessed (torchrun's is `none` by default). Only a secret, long and random,
-//! protects against attackers. If all ranks of a job are on one host, rank 0 listens on the loopback interface only.
+//! Rank 0 and the other ranks prove to each other that they know the same key. The key is made from the job
+//! name that the launcher has set and, if set, `FERROCM_RCCL_SECRET` (and Open MPI's own key,
+//! `OMPI_MCA_orte_precondition_transports`). An eavesdropper on the network cannot use the proofs or the id.
+//! Job names can be guessed (torchrun's is `none` by default). Only a secret, long and random, protects
+//! against attackers. If all ranks of a job are on one host, rank 0 listens on the loopback interface only.
 //!
-//! If the environment sets no port, the port is computed from the job name, so that two jobs on one host do not collide. torchrun's own
-//! store listens on `MASTER_PORT` if `TORCHELASTIC_USE_AGENT_STORE` is `True`; then the next port is used.
+//! If the environment sets no port, the port is computed from the job name, so that two jobs on one host do
+//! not collide. torchrun's own store listens on `MASTER_PORT` if `TORCHELASTIC_USE_AGENT_STORE` is `True`;
+//! then the next port is used.
 
 mod address;
 mod env;
@@ -49,7 +52,8 @@ pub use crate::launcher::Launcher;
 
 /// The variable with the address on which rank 0 listens: a host and a port.
 pub const ADDRESS_VARIABLE: &str = variables::RCCL_ADDRESS.name;
-/// The variable with a secret that only the job's processes know. Without it, a process can neither get the id nor give one to a rank.
+/// The variable with a secret that only the job's processes know. Without it, a process can neither get the
+/// id nor give one to a rank.
 pub const SECRET_VARIABLE: &str = variables::RCCL_SECRET.name;
 
 /// What a launcher has told this process.
@@ -70,7 +74,8 @@ impl Launch {
     /// Reads the environment.
     ///
     /// # Errors
-    /// [`LaunchError::NoLauncher`], [`LaunchError::Missing`], [`LaunchError::Value`], [`LaunchError::Contradiction`].
+    /// [`LaunchError::NoLauncher`], [`LaunchError::Missing`], [`LaunchError::Value`],
+    /// [`LaunchError::Contradiction`].
     pub fn from_env() -> Result<Self, LaunchError> {
         let own = variables::RCCL_ADDRESS;
         let address = own.text().map_err(|error| LaunchError::Value {
@@ -126,10 +131,12 @@ impl Launch {
         (&self.address.0, self.address.1)
     }
 
-    /// Makes this process's rank of a communicator of all processes. Rank 0 makes an id and sends it to the others over TCP.
+    /// Makes this process's rank of a communicator of all processes. Rank 0 makes an id and sends it to the
+    /// others over TCP.
     ///
     /// # Errors
-    /// [`Error::Launch`](crate::Error::Launch) if the ranks do not find each other within a minute, else as [`Communicator::new`].
+    /// [`Error::Launch`](crate::Error::Launch) if the ranks do not find each other within a minute, else as
+    /// [`Communicator::new`].
     pub fn communicator(&self, device: &Device) -> Result<Communicator> {
         self.communicator_with(device, Options::default(), Duration::from_secs(60))
     }
@@ -148,11 +155,12 @@ impl Launch {
         Communicator::with(device, &id, self.rank, self.size, options)
     }
 
-    /// The id of a communicator of all processes, for [`Communicator::with`]: rank 0 makes it and sends it to the others over TCP.
+    /// The id of a communicator of all processes, for [`Communicator::with`]: rank 0 makes it and sends it to
+    /// the others over TCP.
     ///
     /// # Errors
-    /// [`Error::Launch`](crate::Error::Launch) if the ranks do not find each other within the limit; on rank 0 also the errors of
-    /// [`UniqueId::new`].
+    /// [`Error::Launch`](crate::Error::Launch) if the ranks do not find each other within the limit; on rank
+    /// 0 also the errors of [`UniqueId::new`].
     pub fn exchange(&self, device: &Device, limit: Duration) -> Result<UniqueId> {
         let own = if self.rank == 0 { Some(UniqueId::new(device)?) } else { None };
         let bytes = exchange::exchange(self, own.map(|id| id.to_bytes()), limit)?;

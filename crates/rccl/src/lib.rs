@@ -1,8 +1,9 @@
 //! Safe RCCL for Rust: collectives between GPUs, AMD's and virtual ones, in one process and across processes.
 //!
-//! A [`Communicator`] is one rank of a group of GPUs. Its operations, such as [`all_reduce`](Communicator::all_reduce), take a stream
-//! of its device and typed buffers of the crate `hip`. They return at once. A [`Group`] enqueues the operations of several ranks, or
-//! several sends and receives, together.
+//! A [`Communicator`] is one rank of a group of GPUs. Its operations, such as
+//! [`all_reduce`](Communicator::all_reduce), take a stream of its device and typed buffers of the crate
+//! `hip`. They return at once. A [`Group`] enqueues the operations of several ranks, or several sends and
+//! receives, together.
 //!
 //! ```
 #![doc = include_str!("../examples/all_reduce.rs")]
@@ -98,7 +99,8 @@ mod table;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing {
-    /// See `launch::greeting`. The input says how many bytes of a whole conversation to keep, how to cut them, and what follows.
+    /// See `launch::greeting`. The input says how many bytes of a whole conversation to keep, how to cut
+    /// them, and what follows.
     pub fn greeting(bytes: &[u8]) {
         if let Some((&[keep, first, second], bytes)) = bytes.split_first_chunk() {
             let pieces = [first, second].map(usize::from);

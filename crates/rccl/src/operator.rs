@@ -11,8 +11,8 @@ use crate::communicator::{Communicator, Inner};
 use crate::element::{Element, Op};
 use crate::error::Result;
 
-/// A sum in which the elements of each rank are first multiplied by a number of its own (`ncclRedOpCreatePreMulSum`). Made by
-/// [`Communicator::scaled_sum`].
+/// A sum in which the elements of each rank are first multiplied by a number of its own
+/// (`ncclRedOpCreatePreMulSum`). Made by [`Communicator::scaled_sum`].
 #[doc(alias = "ncclRedOpCreatePreMulSum")]
 pub struct Scaled<T: Element> {
     inner: Arc<Inner>,
@@ -21,11 +21,12 @@ pub struct Scaled<T: Element> {
 }
 
 impl Communicator {
-    /// Makes an operator: the sum of all ranks' elements, where this rank's elements are multiplied by `scale` first. Every rank of the
-    /// operation passes an operator of its own (`ncclRedOpCreatePreMulSum`).
+    /// Makes an operator: the sum of all ranks' elements, where this rank's elements are multiplied by
+    /// `scale` first. Every rank of the operation passes an operator of its own (`ncclRedOpCreatePreMulSum`).
     ///
     /// # Errors
-    /// [`Error::Unsupported`](crate::Error::Unsupported), [`Error::Aborted`](crate::Error::Aborted), else [`Error::Rccl`](crate::Error::Rccl).
+    /// [`Error::Unsupported`](crate::Error::Unsupported), [`Error::Aborted`](crate::Error::Aborted), else
+    /// [`Error::Rccl`](crate::Error::Rccl).
     pub fn scaled_sum<T: Element>(&self, scale: T) -> Result<Scaled<T>> {
         const NAME: &str = "ncclRedOpCreatePreMulSum";
         let inner = self.inner();
@@ -35,7 +36,8 @@ impl Communicator {
         let residence = ncclScalarResidence_t::ncclScalarHostImmediate;
         inner.with_handle(NAME, |table, handle| {
             let scale: *mut c_void = (&raw mut scale).cast();
-            // SAFETY: the handle is live; the number is read before the call returns, and the operator is valid for writes.
+            // SAFETY: the handle is live; the number is read before the call returns, and the operator is
+            // valid for writes.
             unsafe { (table.ncclRedOpCreatePreMulSum)(&raw mut raw, scale, T::TYPE, residence, handle) }
         })?;
         Ok(Scaled { inner: inner.clone(), raw, marker: PhantomData })
@@ -56,7 +58,8 @@ impl<T: Element> Scaled<T> {
 impl<T: Element> Drop for Scaled<T> {
     fn drop(&mut self) {
         let raw = self.raw;
-        // SAFETY: this value owns the operator; operations that use it are enqueued already, and keep what they need.
+        // SAFETY: this value owns the operator; operations that use it are enqueued already, and keep what
+        // they need.
         let destroyed = self.inner.with_handle("ncclRedOpDestroy", |table, handle| unsafe {
             (table.ncclRedOpDestroy)(raw, handle)
         });

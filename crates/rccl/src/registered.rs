@@ -14,8 +14,8 @@ use crate::element::Element;
 use crate::error::{Error, Result};
 use crate::table;
 
-/// A buffer registered with a communicator, which may make operations on it faster (`ncclCommRegister`). Made by
-/// [`Communicator::register`].
+/// A buffer registered with a communicator, which may make operations on it faster (`ncclCommRegister`). Made
+/// by [`Communicator::register`].
 #[doc(alias = "ncclCommRegister")]
 pub struct Registered<T: Element> {
     /// Dropped after deregistration.
@@ -32,12 +32,12 @@ unsafe impl Send for Handle {}
 unsafe impl Sync for Handle {}
 
 impl Communicator {
-    /// Registers a buffer of this communicator's device. The registration ends when the result is dropped or [taken
-    /// apart](Registered::into_buffer) (`ncclCommRegister`).
+    /// Registers a buffer of this communicator's device. The registration ends when the result is dropped or
+    /// [taken apart](Registered::into_buffer) (`ncclCommRegister`).
     ///
     /// # Errors
-    /// [`Error::Unsupported`] up to RCCL 2.13, [`Error::OtherDevice`], [`Error::Length`] for an empty buffer, [`Error::Aborted`], else
-    /// [`Error::Rccl`]. The buffer is then dropped.
+    /// [`Error::Unsupported`] up to RCCL 2.13, [`Error::OtherDevice`], [`Error::Length`] for an empty buffer,
+    /// [`Error::Aborted`], else [`Error::Rccl`]. The buffer is then dropped.
     pub fn register<T: Element>(&self, buffer: DeviceBuffer<T>) -> Result<Registered<T>> {
         const NAME: &str = "ncclCommRegister";
         let inner = self.inner();
@@ -148,10 +148,12 @@ impl Drop for Allocated {
     }
 }
 
-/// Allocates a buffer with RCCL (`ncclMemAlloc`). Some of RCCL's uses of registered memory require this. The contents are unspecified.
+/// Allocates a buffer with RCCL (`ncclMemAlloc`). Some of RCCL's uses of registered memory require this. The
+/// contents are unspecified.
 ///
 /// # Errors
-/// [`Error::Unavailable`], [`Error::Unsupported`] up to RCCL 2.13, [`Error::Rccl`], and [`Error::Hip`] for a size beyond the address space.
+/// [`Error::Unavailable`], [`Error::Unsupported`] up to RCCL 2.13, [`Error::Rccl`], and [`Error::Hip`] for a
+/// size beyond the address space.
 #[doc(alias = "ncclMemAlloc")]
 pub fn allocate<T: Element>(device: &Device, len: usize) -> Result<DeviceBuffer<T>> {
     const NAME: &str = "ncclMemAlloc";

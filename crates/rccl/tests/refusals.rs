@@ -147,8 +147,8 @@ fn streams_of_one_communicator_are_captured_together_or_not_at_all() {
     assert_eq!(ranks[0].read(&one), [1; 4]);
 }
 
-/// Two ranks make different calls, and both must learn of the mismatch. Their results are kept until then, because freeing memory may
-/// wait for work that this thread has not enqueued yet.
+/// Two ranks make different calls, and both must learn of the mismatch. Their results are kept until then,
+/// because freeing memory may wait for work that this thread has not enqueued yet.
 fn disagree(first: impl FnOnce(&Rank) -> Box<dyn Any>, second: impl FnOnce(&Rank) -> Box<dyn Any>) {
     let ranks = ranks(2);
     let _kept = (first(&ranks[0]), second(&ranks[1]));

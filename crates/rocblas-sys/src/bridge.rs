@@ -1,8 +1,8 @@
 //! Adapters that give an older library's functions their newest form.
 //!
-//! Up to ROCm 5, `rocblas_?trmm` writes its result over the matrix B; from ROCm 6 on, it writes the result to one more matrix, C. The
-//! older libraries have that form too, as `rocblas_?trmm_outofplace`, with the same arguments as the newer `rocblas_?trmm`. If a
-//! library exports it, a table calls that.
+//! Up to ROCm 5, `rocblas_?trmm` writes its result over the matrix B; from ROCm 6 on, it writes the result to
+//! one more matrix, C. The older libraries have that form too, as `rocblas_?trmm_outofplace`, with the same
+//! arguments as the newer `rocblas_?trmm`. If a library exports it, a table calls that.
 //!
 //! `docs/internals/abi.md` in the repository has the reasons and the history.
 
@@ -18,7 +18,8 @@ macro_rules! bridges {
             [$((table.$own as usize, stubs.$own as usize)),*].into_iter().any(|(own, stub)| own != stub)
         }
 
-        /// Moves the functions with C to the entries of the newest version, or puts stubs there if there are none.
+        /// Moves the functions with C to the entries of the newest version, or puts stubs there if there are
+        /// none.
         fn install(table: &mut Table) {
             let stubs = Table::unsupported();
             $(

@@ -1,13 +1,14 @@
 //! Raw bindings to AMD's rocBLAS: generated types, and a function table that is filled at run time.
 //!
-//! [`bindings`] merges the types and constants of the headers of rocBLAS 5.5 to 7.2 (by ROCm release), with the newest layouts and
-//! values; [`legacy`] has the older forms. [`Table`] has every function that any of these headers declares. Nothing is linked:
-//! [`Table::load`] opens the vendor's library at run time, and an implementation in the process fills a table through [`Builder`].
-//! Functions that the implementation lacks are stubs that return `rocblas_status_not_implemented`, so calls through the table need no
-//! branch; [`Table::has`] tells the two apart.
+//! [`bindings`] merges the types and constants of the headers of rocBLAS 5.5 to 7.2 (by ROCm release), with
+//! the newest layouts and values; [`legacy`] has the older forms. [`Table`] has every function that any of
+//! these headers declares. Nothing is linked: [`Table::load`] opens the vendor's library at run time, and an
+//! implementation in the process fills a table through [`Builder`]. Functions that the implementation lacks
+//! are stubs that return `rocblas_status_not_implemented`, so calls through the table need no branch;
+//! [`Table::has`] tells the two apart.
 //!
-//! C enums are newtypes with associated constants, because a library newer than the headers may return any value.
-//! HIP's types are those of [`hip_sys`].
+//! C enums are newtypes with associated constants, because a library newer than the headers may return any
+//! value. HIP's types are those of [`hip_sys`].
 //!
 //! This crate adds no safety: each function has the contract of the vendor's documentation.
 #![warn(missing_docs)]
@@ -87,7 +88,8 @@ sys_load::table_api! {
     /// assert_eq!(table.implementation(), Some("example"));
     /// ```
     builder;
-    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the vendor's files.
+    // SAFETY: `cargo xtask bindgen` makes the table from the vendor's headers, and the names are those of the
+    // vendor's files.
     unsafe library: "rocBLAS",
     variable: "FERROCM_ROCBLAS_LIBRARY",
     names: if cfg!(windows) {
@@ -111,7 +113,8 @@ fn library_version(library: &Library) -> Option<Version> {
         )
     };
     let mut text = [0u8; 256];
-    // SAFETY: the function writes a NUL-terminated string of at most this many bytes, or nothing and returns an error.
+    // SAFETY: the function writes a NUL-terminated string of at most this many bytes, or nothing and returns
+    // an error.
     let status = unsafe { get(text.as_mut_ptr().cast(), text.len()) };
     if status != rocblas_status::rocblas_status_success {
         return None;

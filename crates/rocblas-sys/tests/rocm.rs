@@ -8,7 +8,8 @@ use rocblas_sys::{
 };
 use test_support::sysroot::{Sysroot, compare_symbols};
 
-/// Each release, with the version of rocBLAS in the name of its headers' package and in its own counting. Debian has no package for 5.2.
+/// Each release, with the version of rocBLAS in the name of its headers' package and in its own counting.
+/// Debian has no package for 5.2.
 const VERSIONS: [(&str, (&str, Version)); 3] = [
     ("5.7", ("5.5.1", Version::new(2, 47, 0))),
     ("6.4", ("6.4.4", Version::new(4, 4, 1))),
@@ -93,7 +94,8 @@ fn functions_that_the_version_lacks_are_stubs() {
     assert_eq!(availability.provided, version != "5.5.1");
     assert_eq!(availability.versions().collect::<Vec<_>>(), ["6.4.4", "7.2.4"]);
     let none = rocblas_operation::rocblas_operation_none;
-    // SAFETY: a stub reads none of its arguments, and the function refuses a null handle before it reads others.
+    // SAFETY: a stub reads none of its arguments, and the function refuses a null handle before it reads
+    // others.
     let status = unsafe {
         (table.rocblas_sgemm_64)(
             null_mut(),

@@ -237,7 +237,8 @@ impl<T: Element> Matrix<'_, T> {
         made(Array2::from_shape_vec(shape, self.values(stream)?))
     }
 
-    /// Copies a batch to an array with the matrices along the first axis, in the same order, and waits for the copy.
+    /// Copies a batch to an array with the matrices along the first axis, in the same order, and waits for
+    /// the copy.
     ///
     /// # Errors
     /// [`Error::Hip`].
@@ -267,7 +268,8 @@ impl<T: Element> VectorMut<'_, T> {
     /// elements is unchanged.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the lengths differ, [`Error::BatchCount`] for a batch of several, else [`Error::Hip`].
+    /// [`Error::Shape`] if the lengths differ, [`Error::BatchCount`] for a batch of several, else
+    /// [`Error::Hip`].
     pub fn assign(&mut self, stream: &Stream, array: ArrayView1<'_, T>) -> Result<()> {
         single("assign", self.layout())?;
         same("elements", self.len(), array.len())?;
@@ -283,7 +285,8 @@ impl<T: Element> MatrixMut<'_, T> {
     /// the copy. Memory between the elements is unchanged.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the shapes differ, [`Error::BatchCount`] for a batch of several, else [`Error::Hip`].
+    /// [`Error::Shape`] if the shapes differ, [`Error::BatchCount`] for a batch of several, else
+    /// [`Error::Hip`].
     pub fn assign(&mut self, stream: &Stream, array: ArrayView2<'_, T>) -> Result<()> {
         single("assign", self.layout())?;
         same("rows", self.rows(), array.nrows())?;

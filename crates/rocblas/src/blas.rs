@@ -302,7 +302,8 @@ impl Blas {
         Ok(())
     }
 
-    /// Sets whether results may depend on the order of additions, which is faster (`rocblas_set_atomics_mode`).
+    /// Sets whether results may depend on the order of additions, which is faster
+    /// (`rocblas_set_atomics_mode`).
     ///
     /// # Errors
     /// [`Error::Status`].

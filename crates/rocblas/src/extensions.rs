@@ -45,7 +45,8 @@ impl Blas {
             let (x, y) = (session.read(&x)?, session.write(&mut y)?);
             let compute = compute.datatype(Y::IS_COMPLEX);
             session.scaled(&alpha, &[n], |call, alpha| {
-                // SAFETY: the operands are registered on the stream and hold `n` elements at these increments.
+                // SAFETY: the operands are registered on the stream and hold `n` elements at these
+                // increments.
                 unsafe { f::axpy_ex(call, n, (alpha, S::DATATYPE), &x, &y, compute) }
             })
         })
@@ -92,8 +93,8 @@ impl Blas {
             let (x, y) = (session.read(&x)?, session.read(&y)?);
             let compute = compute.datatype(X::IS_COMPLEX);
             session.results(results, &[n], |call, result| {
-                // SAFETY: the operands are registered on the stream and hold `n` elements at these increments, and there is a place for
-                // each result.
+                // SAFETY: the operands are registered on the stream and hold `n` elements at these
+                // increments, and there is a place for each result.
                 unsafe { f::dot_ex(call, n, &x, &y, (result, R::DATATYPE), compute) }
             })
         })
@@ -141,8 +142,8 @@ impl Blas {
             let x = f::Operand { ld, ..session.read(&x)? };
             let compute = compute.datatype(false);
             session.results(results, &[n], |call, result| {
-                // SAFETY: the operand is registered on the stream and holds `n` elements at this increment, and there is a place for
-                // each result.
+                // SAFETY: the operand is registered on the stream and holds `n` elements at this increment,
+                // and there is a place for each result.
                 unsafe { f::nrm2_ex(call, n, &x, (result, R::DATATYPE), compute) }
             })
         })

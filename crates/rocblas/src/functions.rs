@@ -207,7 +207,8 @@ macro_rules! three {
     };
 }
 
-/// Calls the right one of four functions, for a routine with only batches: a single operation is a batch of one.
+/// Calls the right one of four functions, for a routine with only batches: a single operation is a batch of
+/// one.
 macro_rules! four {
     ($call:ident: $($function:ident)*; [$($list:tt)*]) => {
         four!($call: $($function)*; $($list)*)
@@ -236,7 +237,8 @@ macro_rules! single {
     };
 }
 
-/// Defines a routine: its trait, and an implementation for each of its types that calls one of the type's functions.
+/// Defines a routine: its trait, and an implementation for each of its types that calls one of the type's
+/// functions.
 macro_rules! routine {
     (
         $(#[$doc:meta])* $visibility:vis trait $trait:ident: $calls:ident $name:ident($($list:tt)*);

@@ -444,7 +444,8 @@ impl Layout for MatrixLayout {
 
 /// The layout of a packed triangle of a square matrix: contiguous, without the other triangle.
 ///
-/// [`Order`] is that of the matrix: the upper triangle column by column is `a00 a01 a11 a02 …`, and row by row `a00 a01 a02 … a11 …`.
+/// [`Order`] is that of the matrix: the upper triangle column by column is `a00 a01 a11 a02 …`, and row by
+/// row `a00 a01 a02 … a11 …`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PackedLayout {
     size: usize,

@@ -18,7 +18,8 @@ pub(crate) fn same_len(operation: &'static str, x: &VectorLayout, y: &VectorLayo
     same(operation, ("y", "elements"), y.len(), x.len())
 }
 
-/// The size and increment of a vector for functions that ignore order and do nothing for a negative increment.
+/// The size and increment of a vector for functions that ignore order and do nothing for a negative
+/// increment.
 fn forward<T: crate::Element>(view: &Vector<'_, T>) -> (i64, i64) {
     let layout = view.layout().forward();
     (size(layout.len()), layout.increment() as i64)
@@ -54,7 +55,8 @@ impl Blas {
             let n = size(x.len());
             let (x, y) = (session.read(&x)?, session.write(&mut y)?);
             session.scaled(&alpha, &[n], |call, alpha| {
-                // SAFETY: the operands are registered on the stream and hold `n` elements at these increments.
+                // SAFETY: the operands are registered on the stream and hold `n` elements at these
+                // increments.
                 unsafe { <T as f::Axpy>::axpy(call, n, alpha, &x, &y) }
             })
         })
@@ -156,8 +158,8 @@ impl Blas {
             let n = size(x.len());
             let (x, y) = (session.read(&x)?, session.read(&y)?);
             session.results(results, &[n], |call, result| {
-                // SAFETY: the operands are registered on the stream and hold `n` elements at these increments, and there is a place for
-                // each result.
+                // SAFETY: the operands are registered on the stream and hold `n` elements at these
+                // increments, and there is a place for each result.
                 unsafe { <T as f::Dot>::dot(call, n, &x, &y, result) }
             })
         })
@@ -208,8 +210,8 @@ macro_rules! norm {
                     let (n, increment) = forward(&x);
                     let x = f::Operand { ld: increment, ..session.read(&x)? };
                     session.results(results, &[n], |call, result| {
-                        // SAFETY: the operand is registered on the stream and holds `n` elements at this increment, and there is a place for
-                        // each result.
+                        // SAFETY: the operand is registered on the stream and holds `n` elements at this
+                        // increment, and there is a place for each result.
                         unsafe { <T as f::$trait>::$method(call, n, &x, result) }
                     })
                 })
@@ -256,8 +258,8 @@ macro_rules! search {
                     }
                     let n = size(x.len());
                     let x = session.read(&x)?;
-                    // SAFETY: the operand is registered on the stream and holds `n` elements at this increment, and there is a place
-                    // for each result.
+                    // SAFETY: the operand is registered on the stream and holds `n` elements at this
+                    // increment, and there is a place for each result.
                     let call = |call: &f::Call<'_>, result| unsafe {
                         <T as f::$trait>::$method(call, n, &x, result)
                     };

@@ -46,7 +46,8 @@ impl Blas {
             let (m, n) = stored(seen.transposed, (a.rows(), a.cols()));
             let (a, x, y) = (session.read(&a)?, session.read(&x)?, session.write(&mut y)?);
             session.update(&alpha, &beta, &[m, n], |call, scalars| {
-                // SAFETY: the operands are registered on the stream and are a matrix of `m` by `n` and vectors that fit it.
+                // SAFETY: the operands are registered on the stream and are a matrix of `m` by `n` and
+                // vectors that fit it.
                 unsafe { <T as f::GemvInto<Y>>::gemv_into(call, trans, (m, n), scalars, (&a, &x, &y)) }
             })
         })
@@ -74,7 +75,8 @@ impl Blas {
             let (kl, ku) = stored(seen.transposed, (layout.lower(), layout.upper()));
             let (a, x, y) = (session.read(&a)?, session.read(&x)?, session.write(&mut y)?);
             session.update(&alpha, &beta, &[m, n, kl, ku], |call, (alpha, beta)| {
-                // SAFETY: the operands are registered on the stream and are a band matrix of `m` by `n` and vectors that fit it.
+                // SAFETY: the operands are registered on the stream and are a band matrix of `m` by `n` and
+                // vectors that fit it.
                 unsafe { <T as f::Gbmv>::gbmv(call, trans, m, n, kl, ku, alpha, &a, &x, beta, &y) }
             })
         })
@@ -101,7 +103,8 @@ impl Blas {
             let (x, y, a) = (session.read(&x)?, session.read(&y)?, session.write(&mut a)?);
             let (x, y) = if flip { (y, x) } else { (x, y) };
             session.scaled(&alpha, &[m, n], |call, alpha| {
-                // SAFETY: the operands are registered on the stream and are a matrix of `m` by `n` and vectors that fit it.
+                // SAFETY: the operands are registered on the stream and are a matrix of `m` by `n` and
+                // vectors that fit it.
                 unsafe { <T as f::Ger>::ger(call, m, n, alpha, &x, &y, &a) }
             })
         })

@@ -26,7 +26,8 @@ macro_rules! factors {
             self
         }
 
-        /// `C = alpha A B + beta D` with another matrix `D`, in the same order as `C`, instead of `C`'s old contents.
+        /// `C = alpha A B + beta D` with another matrix `D`, in the same order as `C`, instead of `C`'s old
+        /// contents.
         pub fn add(mut self, addend: &Matrix<'b, C>) -> Self {
             self.addend = Some(addend.clone());
             self
@@ -116,8 +117,8 @@ impl Blas {
         })
     }
 
-    /// Scales the rows or the columns of a matrix: `C = diag(x) A` on the left, `C = A diag(x)` on the right; does not wait
-    /// (`rocblas_sdgmm` and the like). `A` and `C` must be in the same order.
+    /// Scales the rows or the columns of a matrix: `C = diag(x) A` on the left, `C = A diag(x)` on the right;
+    /// does not wait (`rocblas_sdgmm` and the like). `A` and `C` must be in the same order.
     ///
     /// # Errors
     /// As [`Scaled::run`](crate::Scaled::run).
@@ -145,7 +146,8 @@ impl Blas {
         let (side, m, n) = (side.raw(flip), size(m), size(n));
         let (a, x, c) = (session.read(a)?, session.read(x)?, session.write(c)?);
         session.plain(&[m, n], |call| {
-            // SAFETY: the operands are registered on the stream, and are matrices of one shape and a vector that fits them.
+            // SAFETY: the operands are registered on the stream, and are matrices of one shape and a vector
+            // that fits them.
             unsafe { <T as f::Dgmm>::dgmm(call, side, m, n, &a, &x, &c) }
         })
     }

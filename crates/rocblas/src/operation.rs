@@ -321,7 +321,8 @@ impl<'b, A: One, B: One, F: FnOnce(Scale<'b, A>, Scale<'b, B>) -> Result<()>> Up
     }
 }
 
-/// An operation whose result is a number, or a number for each operation of a batch. It is enqueued when it is run.
+/// An operation whose result is a number, or a number for each operation of a batch. It is enqueued when it
+/// is run.
 #[must_use = "an operation does nothing before it is run"]
 pub struct Reduction<'b, R, F> {
     blas: &'b Blas,

@@ -1,6 +1,8 @@
-//! Finds values of a record that contradict each other. It corrects nothing: a finding has both figures, and the record keeps its own.
+//! Finds values of a record that contradict each other. It corrects nothing: a finding has both figures, and
+//! the record keeps its own.
 //!
-//! Figures in files are rounded. Two figures contradict each other only if no values that would be printed like them agree.
+//! Figures in files are rounded. Two figures contradict each other only if no values that would be printed
+//! like them agree.
 
 mod rounding;
 
@@ -10,8 +12,8 @@ use crate::statistics::{self, Interval, Statistics};
 
 use rounding::{agrees, around, half_unit, half_unit_of_series};
 
-/// The tolerance between a rate that a program prints per step and tokens ÷ time: programs round, smooth, and leave out
-/// parts of a step.
+/// The tolerance between a rate that a program prints per step and tokens ÷ time: programs round, smooth, and
+/// leave out parts of a step.
 const PRINTED_RATE: f64 = 0.02;
 
 /// All findings about a record, without those stored in it.
@@ -78,8 +80,9 @@ pub fn findings(record: &Record) -> Vec<Finding> {
     findings
 }
 
-/// The other findings stored in a record, and [`findings`]. An extracted record has findings of both kinds. Those that
-/// [`findings`] can find are computed again, so that none is reported twice or after it no longer holds.
+/// The other findings stored in a record, and [`findings`]. An extracted record has findings of both kinds.
+/// Those that [`findings`] can find are computed again, so that none is reported twice or after it no longer
+/// holds.
 #[must_use]
 pub fn all_findings(record: &Record) -> Vec<Finding> {
     let mut all: Vec<Finding> =
@@ -241,7 +244,8 @@ fn check_times(record: &Record, statistics: &Statistics, times: &Times, findings
     }
 }
 
-/// Slow steps at the beginning that are not left out. A difference below a hundredth of the mean is not reported.
+/// Slow steps at the beginning that are not left out. A difference below a hundredth of the mean is not
+/// reported.
 fn check_warmup(record: &Record, statistics: &Statistics, findings: &mut Vec<Finding>) {
     let times = &record.step_times;
     if times.len() < 10 || !times.iter().all(|seconds| statistics::is_time(*seconds)) {
@@ -505,8 +509,8 @@ fn check_strategy(name: &str, parallel: &Parallelism, findings: &mut Vec<Finding
     }
 }
 
-/// Training takes about six operations per parameter and token, and attention adds to that. The bounds are half and double of that:
-/// programs count recomputation, embeddings and attention differently.
+/// Training takes about six operations per parameter and token, and attention adds to that. The bounds are
+/// half and double of that: programs count recomputation, embeddings and attention differently.
 fn check_flops(record: &Record, findings: &mut Vec<Finding>) {
     let Some(model) = &record.model_info else { return };
     // In a mixture of experts, a token only uses some of the parameters.

@@ -1,7 +1,8 @@
-//! Compares runs: which one is faster, by how much, with what certainty, at what cost, and whether they are comparable at all.
+//! Compares runs: which one is faster, by how much, with what certainty, at what cost, and whether they are
+//! comparable at all.
 //!
-//! Everything here is computed from the steps that count ([`Warmup`]), with one rule for all runs, not from the statistics that
-//! records state. Those are shown in addition.
+//! Everything here is computed from the steps that count ([`Warmup`]), with one rule for all runs, not from
+//! the statistics that records state. Those are shown in addition.
 
 pub mod assumptions;
 mod comparable;
@@ -39,7 +40,8 @@ pub struct Options {
     pub precision: Option<Type>,
     /// USD per GPU and hour: for all runs, or for the run with a label.
     pub prices: Vec<(Option<String>, f64)>,
-    /// Watts of a GPU: for all runs, or for the run with a label. By default the measured power, otherwise the board's limit.
+    /// Watts of a GPU: for all runs, or for the run with a label. By default the measured power, otherwise
+    /// the board's limit.
     pub watts: Vec<(Option<String>, f64)>,
     /// Power of the site divided by power of its machines.
     pub pue: Assumption,
@@ -197,7 +199,8 @@ pub struct Comparison {
 ///
 /// # Errors
 ///
-/// [`Error`] if there is no record, if a label occurs twice, or if an option names something that does not exist.
+/// [`Error`] if there is no record, if a label occurs twice, or if an option names something that does not
+/// exist.
 pub fn compare(records: &[(String, Record)], options: &Options) -> Result<Comparison, Error> {
     check(records, options)?;
     let mut runs = records
@@ -229,7 +232,8 @@ pub fn compare(records: &[(String, Record)], options: &Options) -> Result<Compar
     })
 }
 
-/// Sets shares of memory of one kind for all runs that have memory figures; if they have no kind in common, each run's own kind.
+/// Sets shares of memory of one kind for all runs that have memory figures; if they have no kind in common,
+/// each run's own kind.
 fn put_memory_share(records: &[(String, Record)], runs: &mut [Run]) {
     let common = MemoryKind::common(runs.iter());
     for (run, (_, record)) in runs.iter_mut().zip(records) {
@@ -277,7 +281,8 @@ fn positive(what: &'static str, value: f64) -> Result<(), Error> {
 }
 
 fn speedup(run: &Run, base: &Run) -> Speedup {
-    // Both figures are a constant divided by the seconds of a step, so the resampled ratio of seconds is theirs up to a factor.
+    // Both figures are a constant divided by the seconds of a step, so the resampled ratio of seconds is
+    // theirs up to a factor.
     let step = run.figure("step_seconds").zip(base.figure("step_seconds"));
     let step = step
         .map(|(ours, theirs)| interval::ratio(theirs.value / ours.value, &base.resampled, &run.resampled));

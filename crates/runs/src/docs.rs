@@ -1,4 +1,5 @@
-//! `docs/use/bench-compare.md` lists the rows of the tables of this crate. `FERROCM_BLESS=1` rewrites its lists.
+//! `docs/use/bench-compare.md` lists the rows of the tables of this crate. `FERROCM_BLESS=1` rewrites its
+//! lists.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,8 +1,9 @@
 //! Extracts records from the logs of training programs.
 //!
-//! [`from_path`] and [`from_reader`] read a log as a stream: plain, or compressed by gzip, zstd, xz or bzip2. They detect which program
-//! wrote it ([`Format`]), gather what it says about each step and the configuration, and return a [`Record`] with findings.
-//! [`from_paths`] reads several logs in parallel; [`one_run`] reads logs of several ranks, or parts, of one run.
+//! [`from_path`] and [`from_reader`] read a log as a stream: plain, or compressed by gzip, zstd, xz or bzip2.
+//! They detect which program wrote it ([`Format`]), gather what it says about each step and the
+//! configuration, and return a [`Record`] with findings. [`from_paths`] reads several logs in parallel;
+//! [`one_run`] reads logs of several ranks, or parts, of one run.
 //!
 //! ```
 //! use runs::extract::{self, Format, Options};
@@ -21,14 +22,15 @@
 //! ```
 //!
 //! # No guessing
-//! A value that is cut, malformed or ambiguous is counted and listed ([`Extraction::ignored`]), not guessed. A figure that a log lacks is
-//! absent from the record. If the time of a step follows from other values of its line, a finding marks it as derived. Contradicting
-//! values are kept unchanged, with a finding.
+//! A value that is cut, malformed or ambiguous is counted and listed ([`Extraction::ignored`]), not guessed.
+//! A figure that a log lacks is absent from the record. If the time of a step follows from other values of
+//! its line, a finding marks it as derived. Contradicting values are kept unchanged, with a finding.
 //!
 //! # Ranks
-//! Lines of several ranks about one step become one row. A synchronous step ends when its slowest rank ends, so by default the longest
-//! time and the lowest rate count ([`RankRule`]); memory is that of the fullest GPU. A rank whose step numbers go back was resumed, and
-//! the steps that it writes again replace the earlier ones.
+//! Lines of several ranks about one step become one row. A synchronous step ends when its slowest rank ends,
+//! so by default the longest time and the lowest rate count ([`RankRule`]); memory is that of the fullest
+//! GPU. A rank whose step numbers go back was resumed, and the steps that it writes again replace the earlier
+//! ones.
 
 mod column;
 mod finish;
@@ -288,8 +290,8 @@ pub fn from_path(path: impl AsRef<Path>, options: &Options) -> Result<Extraction
     finish::finish(collected, options)
 }
 
-/// Reads logs of several runs, as many at once as the machine has processors. The results are in the order of the paths. Bytes are counted
-/// as they are read, before decompression.
+/// Reads logs of several runs, as many at once as the machine has processors. The results are in the order of
+/// the paths. Bytes are counted as they are read, before decompression.
 pub fn from_paths(
     paths: &[PathBuf],
     options: &Options,
@@ -298,8 +300,8 @@ pub fn from_paths(
     in_parallel(paths, |path| finish::finish(scan_file(path, options, read)?, options))
 }
 
-/// Reads logs of one run: those of its ranks, or its parts one after the other. Lines about the same step count as those of several
-/// ranks, whatever the lines say; continued step numbers belong to the next part.
+/// Reads logs of one run: those of its ranks, or its parts one after the other. Lines about the same step
+/// count as those of several ranks, whatever the lines say; continued step numbers belong to the next part.
 ///
 /// # Errors
 /// The error of the first failing log, in the order of the paths; [`ExtractError::NoSteps`] for all together.
@@ -328,7 +330,8 @@ fn scan_file(path: &Path, options: &Options, read: &AtomicU64) -> Result<scan::C
     scan(file, options, read).map_err(|error| error.of_file(path))
 }
 
-/// Calls a function for each path, on as many threads as there are processors. The results are in the order of the paths.
+/// Calls a function for each path, on as many threads as there are processors. The results are in the order
+/// of the paths.
 fn in_parallel<T: Send>(paths: &[PathBuf], work: impl Fn(&Path) -> T + Sync) -> Vec<T> {
     let results: Mutex<Vec<(usize, T)>> = Mutex::new(Vec::with_capacity(paths.len()));
     let next = AtomicUsize::new(0);

@@ -1,9 +1,10 @@
 //! Floating-point operations of training a model, from its shape.
 //!
-//! Only matrix products count, as in all published rules; norms, activations, the softmax and the optimizer do not. A multiplication
-//! and an addition are two operations. Let `h` be the width of the model, `a` the heads of queries and `k` those of keys and values,
-//! each `d` wide, `f` the width of the feed-forward network, `e` the experts that a token visits, `E` all experts, `V` the tokens of
-//! the vocabulary, `L` the layers and `s` the tokens of a sequence. In the forward pass, one token takes
+//! Only matrix products count, as in all published rules; norms, activations, the softmax and the optimizer
+//! do not. A multiplication and an addition are two operations. Let `h` be the width of the model, `a` the
+//! heads of queries and `k` those of keys and values, each `d` wide, `f` the width of the feed-forward
+//! network, `e` the experts that a token visits, `E` all experts, `V` the tokens of the vocabulary, `L` the
+//! layers and `s` the tokens of a sequence. In the forward pass, one token takes
 //!
 //! | part | operations |
 //! |---|---|
@@ -13,19 +14,20 @@
 //! | choice of experts, in each layer | `2·h·E` |
 //! | logits | `2·h·V` |
 //!
-//! and twice that again in the backward pass, which multiplies each gradient by weights and by inputs. Looking up a token in the embedding
-//! is not a product. Recomputation to save memory is not counted: it is work of the implementation, not of the model, so these are the
-//! operations of MFU, not of HFU.
+//! and twice that again in the backward pass, which multiplies each gradient by weights and by inputs.
+//! Looking up a token in the embedding is not a product. Recomputation to save memory is not counted: it is
+//! work of the implementation, not of the model, so these are the operations of MFU, not of HFU.
 //!
 //! `c` depends on the convention ([`Mask`]):
 //!
-//! - [`Mask::Causal`]: a token looks at itself and those before it, `c = (s + 1)/2`. This is the necessary work.
-//! - [`Mask::Full`]: `c = s`, as if attention had no mask. PaLM's appendix B (Chowdhery et al. 2022, `6N + 12·L·H·Q·T` per token) and
-//!   Megatron-LM's `num_floating_point_operations` up to 2024 (Narayanan et al. 2021, equation 3) count this way, and so do the TFLOP/s
-//!   in logs of Megatron and Primus.
+//! - [`Mask::Causal`]: a token looks at itself and those before it, `c = (s + 1)/2`. This is the necessary
+//!   work.
+//! - [`Mask::Full`]: `c = s`, as if attention had no mask. PaLM's appendix B (Chowdhery et al. 2022, `6N +
+//!   12·L·H·Q·T` per token) and Megatron-LM's `num_floating_point_operations` up to 2024 (Narayanan et al.
+//!   2021, equation 3) count this way, and so do the TFLOP/s in logs of Megatron and Primus.
 //!
-//! The two differ little at short sequences and much at long ones, so figures are only comparable with the same convention. Attention in
-//! a window of `w` tokens looks at no more than `w`.
+//! The two differ little at short sequences and much at long ones, so figures are only comparable with the
+//! same convention. Attention in a window of `w` tokens looks at no more than `w`.
 
 use serde::Serialize;
 
@@ -50,7 +52,8 @@ pub struct Experts {
     pub active: u64,
 }
 
-/// The shape of a Llama-like model: grouped-query attention, gated feed-forward networks, one product for the logits.
+/// The shape of a Llama-like model: grouped-query attention, gated feed-forward networks, one product for the
+/// logits.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Shape {
     /// The model's name.
@@ -156,8 +159,8 @@ impl Shape {
 
     /// The shape stated in a record; `None` if it lacks a width or a count.
     ///
-    /// If a record has no heads of keys and values, there are as many as of queries; if it has no head width, the model's width is
-    /// divided by the heads.
+    /// If a record has no heads of keys and values, there are as many as of queries; if it has no head width,
+    /// the model's width is divided by the heads.
     pub fn of_record(model: &ModelInfo) -> Option<Self> {
         let (hidden, heads) = (model.hidden_size?, model.num_attention_heads.filter(|heads| *heads > 0)?);
         let other = |names: &[&str]| number(&model.other, names);
@@ -264,8 +267,8 @@ pub fn known(name: &str) -> Option<Shape> {
     })
 }
 
-/// A name in normal form, without the differences between programs: capitals, hyphens, underscores, an organisation
-/// before a slash.
+/// A name in normal form, without the differences between programs: capitals, hyphens, underscores, an
+/// organisation before a slash.
 fn plain(name: &str) -> String {
     let name = name.rsplit('/').next().unwrap_or(name);
     name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '.').map(|c| c.to_ascii_lowercase()).collect()
@@ -306,8 +309,8 @@ mod tests {
         }
     }
 
-    /// A line that Primus (Megatron) logged for Llama 3.1 8B, sequences of 8192 tokens: `throughput per GPU (TFLOP/s/GPU): 567.6`,
-    /// `tokens per GPU (tokens/s/GPU): 9801.4`. It counts attention in full.
+    /// A line that Primus (Megatron) logged for Llama 3.1 8B, sequences of 8192 tokens: `throughput per GPU
+    /// (TFLOP/s/GPU): 567.6`, `tokens per GPU (tokens/s/GPU): 9801.4`. It counts attention in full.
     #[test]
     fn a_token_takes_what_primus_logs() {
         let logged = 567.6e12 / 9801.4;
@@ -340,7 +343,8 @@ mod tests {
         }
     }
 
-    /// PaLM, appendix B: 6N + 12·L·H·Q·T, where N is the number of parameters that a token is multiplied with.
+    /// PaLM, appendix B: 6N + 12·L·H·Q·T, where N is the number of parameters that a token is multiplied
+    /// with.
     #[test]
     fn operations_are_those_of_palms_formula() {
         for name in ["llama-2-7b", "llama-3-70b", "mistral-7b-v0.3", "qwen-2.5-7b"] {

@@ -12,12 +12,13 @@
 //! 1. it is worse by more than the threshold, and
 //! 2. the difference is outside of the noise.
 //!
-//! With five or more earlier values, of which at most the last [`MOST`] count, the noise is the variation from run to run: the new value
-//! is compared with `exp(m)`, and is outside of the noise if it lies outside of the 95 % prediction interval of the logarithms, `m ±
-//! t·s·√(1 + 1/n)`. With fewer values, it is compared with the last one, and the noise comes from the intervals of both runs: the
-//! logarithm of the ratio must exceed `1.96·√(σ₁² + σ₂²)`, where `σ` is the width of a run's 95 % interval in logarithms, divided by 3.92.
-//! That interval does not cover differences between runs of different days, so the threshold must. A figure without an interval, such as a
-//! peak of memory, is judged by the threshold alone.
+//! With five or more earlier values, of which at most the last [`MOST`] count, the noise is the variation
+//! from run to run: the new value is compared with `exp(m)`, and is outside of the noise if it lies outside
+//! of the 95 % prediction interval of the logarithms, `m ± t·s·√(1 + 1/n)`. With fewer values, it is compared
+//! with the last one, and the noise comes from the intervals of both runs: the logarithm of the ratio must
+//! exceed `1.96·√(σ₁² + σ₂²)`, where `σ` is the width of a run's 95 % interval in logarithms, divided by
+//! 3.92. That interval does not cover differences between runs of different days, so the threshold must. A
+//! figure without an interval, such as a peak of memory, is judged by the threshold alone.
 //!
 //! A figure that earlier runs had and this one lacks is reported, and counts as a regression.
 
@@ -114,7 +115,8 @@ impl Entry {
 
     /// The entry as a line of a history, including the line end.
     pub fn line(&self) -> String {
-        // Finite numbers and text are always valid JSON; a number that is not finite becomes null, which `parse` refuses.
+        // Finite numbers and text are always valid JSON; a number that is not finite becomes null, which
+        // `parse` refuses.
         let mut line = serde_json::to_string(self).unwrap_or_default();
         line.push('\n');
         line
@@ -221,8 +223,8 @@ fn judgement(key: &str, now: Option<Kept>, before: &[Kept], better: Better, thre
         judgement.outcome = if now.is_none() { Outcome::Gone } else { Outcome::New };
         return judgement;
     };
-    // Ratios are judged by logarithms. A figure that may be zero or less is judged by its difference, as a share of the earlier
-    // value.
+    // Ratios are judged by logarithms. A figure that may be zero or less is judged by its difference, as a
+    // share of the earlier value.
     let logs: Option<Vec<f64>> = before.iter().map(|kept| positive(kept.value)).collect();
     let (growth, noise) = match (positive(now.value), logs) {
         (Some(now_log), Some(logs)) if logs.len() >= ENOUGH => {
@@ -334,7 +336,8 @@ mod tests {
         assert_eq!(outcome(&measured, &[entry(&[("gemm: 4096 bf16", 2.0, None)])], 0.05), Outcome::Regressed);
     }
 
-    /// The prediction interval of 1000, 1010, 990, 1005, 995 is 1000 ± 2.4 %, as computed by hand from t = 2.776 and s = 0.79 %.
+    /// The prediction interval of 1000, 1010, 990, 1005, 995 is 1000 ± 2.4 %, as computed by hand from t =
+    /// 2.776 and s = 0.79 %.
     #[test]
     fn with_five_values_the_noise_is_that_from_run_to_run() {
         let earlier: Vec<Entry> =

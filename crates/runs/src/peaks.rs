@@ -1,14 +1,15 @@
 //! The peaks of GPUs, from their vendors' data sheets.
 //!
-//! All figures are *dense*. NVIDIA's data sheets print figures with structured sparsity and mark them with an asterisk; the rows here
-//! have half of these, the figures without sparsity. A figure is `None` if the document does not give it, or contradicts another
-//! document of the same vendor.
+//! All figures are *dense*. NVIDIA's data sheets print figures with structured sparsity and mark them with an
+//! asterisk; the rows here have half of these, the figures without sparsity. A figure is `None` if the
+//! document does not give it, or contradicts another document of the same vendor.
 //!
-//! `f32` is the highest rate of f32 arithmetic, on vectors or matrices. `f16`, `bf16` and `f8` are the rates of matrix products that
-//! accumulate in f32, as in training: NVIDIA's consumer cards are twice as fast when they accumulate f16 in f16.
+//! `f32` is the highest rate of f32 arithmetic, on vectors or matrices. `f16`, `bf16` and `f8` are the rates
+//! of matrix products that accumulate in f32, as in training: NVIDIA's consumer cards are twice as fast when
+//! they accumulate f16 in f16.
 //!
-//! A row is chosen by the device's name, and by architecture, cores and memory if products share a name. Names are compared word by
-//! word, so that `H200` is not found in `GH200`, nor `H100` before `H100 PCIe`.
+//! A row is chosen by the device's name, and by architecture, cores and memory if products share a name.
+//! Names are compared word by word, so that `H200` is not found in `GH200`, nor `H100` before `H100 PCIe`.
 
 use std::fmt;
 
@@ -43,7 +44,8 @@ impl Type {
     pub const ALL: [Self; 8] =
         [Self::F64, Self::F64Matrix, Self::F32, Self::Tf32, Self::F16, Self::Bf16, Self::F8, Self::I8];
 
-    /// The type named by a record's `precision`: `bf16`, `BF16-mixed`, `fp8_hybrid`. `None` if it names none of them.
+    /// The type named by a record's `precision`: `bf16`, `BF16-mixed`, `fp8_hybrid`. `None` if it names none
+    /// of them.
     pub fn of_precision(precision: &str) -> Option<Self> {
         let lower = precision.to_ascii_lowercase();
         // The type of products decides: `bf16 + fp8` is a run with 8-bit products.
@@ -135,8 +137,8 @@ impl Peak {
             && info.total_memory_gb.is_none_or(|memory| self.has_memory(memory))
     }
 
-    /// Whether an architecture, in a driver's spelling, is this row's: `gfx942:sramecc+:xnack-` is gfx942; `9.0` and `sm_90a` are
-    /// sm_90.
+    /// Whether an architecture, in a driver's spelling, is this row's: `gfx942:sramecc+:xnack-` is gfx942;
+    /// `9.0` and `sm_90a` are sm_90.
     pub fn has_architecture(&self, stated: &str) -> bool {
         let stated = stated.split(':').next().unwrap_or(stated).to_ascii_lowercase();
         let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
@@ -146,8 +148,8 @@ impl Peak {
         }
     }
 
-    /// Whether this much memory matches this row. Drivers report from 7 % less than the data sheet (firmware reserves some) to 9 % more
-    /// (GiB that the data sheet calls GB).
+    /// Whether this much memory matches this row. Drivers report from 7 % less than the data sheet (firmware
+    /// reserves some) to 9 % more (GiB that the data sheet calls GB).
     pub fn has_memory(&self, gb: f64) -> bool {
         (0.93..=1.09).contains(&(gb / self.memory_gb))
     }
@@ -483,8 +485,9 @@ mod tests {
         }
     }
 
-    /// Clocks in GHz that vendors use to compute their peaks, and operations of a unit per clock in f16 products that accumulate in f32,
-    /// from documents of the architectures. Neither is among a data sheet's peaks.
+    /// Clocks in GHz that vendors use to compute their peaks, and operations of a unit per clock in f16
+    /// products that accumulate in f32, from documents of the architectures. Neither is among a data sheet's
+    /// peaks.
     #[rustfmt::skip]
     const CLOCKS: &[(&str, f64, f64)] = &[
         ("MI355X", 2.4, 4096.0), ("MI350X", 2.2, 4096.0), ("MI325X", 2.1, 2048.0), ("MI300X", 2.1, 2048.0),
@@ -500,7 +503,8 @@ mod tests {
         ("RTX 4090", 2.52, 512.0), ("RTX 5090", 2.407, 512.0),
     ];
 
-    /// A figure with sparsity would be twice as high, and a figure of another product would differ by some other factor.
+    /// A figure with sparsity would be twice as high, and a figure of another product would differ by some
+    /// other factor.
     #[test]
     fn dense_peaks_are_units_times_clock_times_operations() {
         for peak in PEAKS {
@@ -508,8 +512,8 @@ mod tests {
             let computed = peak.compute_units as f64 * clock * operations / 1e3;
             let stated = peak.tflops(Type::F16).expect("every row has one");
             assert!((stated / computed - 1.0).abs() < 0.01, "{}: {stated}, {computed}", peak.product);
-            // For f32, a lane does two operations, or four in pairs or matrix products, at a clock that may be up to a
-            // sixth higher.
+            // For f32, a lane does two operations, or four in pairs or matrix products, at a clock that may
+            // be up to a sixth higher.
             let per_lane = peak.tflops(Type::F32).map(|stated| stated * 1e3 / (peak.cores as f64 * clock));
             let known = |per_lane: f64| [2.0, 4.0].iter().any(|known| (per_lane / known - 1.0).abs() < 0.16);
             assert!(per_lane.is_none_or(known), "{}: {per_lane:?} of f32", peak.product);
@@ -588,12 +592,13 @@ mod tests {
         }
     }
 
-    /// Operations of a compute unit in a cycle, and the clock in MHz, from the vendors' descriptions of the architectures: they
-    /// reproduce the peaks of the data sheets. A figure with sparsity would be twice as high.
+    /// Operations of a compute unit in a cycle, and the clock in MHz, from the vendors' descriptions of the
+    /// architectures: they reproduce the peaks of the data sheets. A figure with sparsity would be twice as
+    /// high.
     #[test]
     fn peaks_are_compute_units_times_operations_of_a_cycle_times_clock() {
-        // The columns of a row: product, clock, then operations per cycle and unit by type. NVIDIA's H100 PCIe and A100 multiply
-        // matrices at separate clocks.
+        // The columns of a row: product, clock, then operations per cycle and unit by type. NVIDIA's H100
+        // PCIe and A100 multiply matrices at separate clocks.
         type Row = (&'static str, f64, &'static [(Type, f64)]);
         const BY_CLOCK: &[Row] = &[
             (

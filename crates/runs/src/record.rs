@@ -1,7 +1,7 @@
 //! What one run says about itself, as JSON.
 //!
-//! The keys are those of the result files of training benchmarks of both vendors. Missing fields are `None` or empty; unknown fields
-//! are kept in `other` and written back.
+//! The keys are those of the result files of training benchmarks of both vendors. Missing fields are `None`
+//! or empty; unknown fields are kept in `other` and written back.
 
 mod read;
 mod timestamp;
@@ -304,7 +304,8 @@ pub struct Memory {
 /// A separate measurement: a copy, a product, a latency.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// The group: `bandwidth`, `gemm`, `attention`, `latency`, `collective`, `block`, `training`, `inference`.
+    /// The group: `bandwidth`, `gemm`, `attention`, `latency`, `collective`, `block`, `training`,
+    /// `inference`.
     pub group: String,
     /// What was measured, unique within the group: `copy device-device 256 MiB`, `4096x4096x4096 bf16`.
     pub name: String,

@@ -1,7 +1,7 @@
 //! Comparisons as reports: for a terminal, as Markdown, HTML, CSV and JSON, and their charts as SVG.
 //!
-//! All formats show the same document. Names come from other people's files, so each format escapes them: a name cannot add an element
-//! to a page, a column to a table or a colour to a terminal.
+//! All formats show the same document. Names come from other people's files, so each format escapes them: a
+//! name cannot add an element to a page, a column to a table or a colour to a terminal.
 
 mod charts;
 mod document;
@@ -55,7 +55,8 @@ pub fn html(comparison: &Comparison, page: &Page) -> Result<String, Error> {
     Ok(html::html(&document::document(comparison), comparison, &charts(comparison)?, page))
 }
 
-/// One line for each run and figure: `run,figure,value,low,high`. Values are in the units of JSON: seconds, shares, GB.
+/// One line for each run and figure: `run,figure,value,low,high`. Values are in the units of JSON: seconds,
+/// shares, GB.
 pub fn csv(comparison: &Comparison) -> String {
     text::csv(comparison)
 }

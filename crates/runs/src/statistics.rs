@@ -1,12 +1,13 @@
 //! The correct figures of a record, computed from the time of each step and the configuration.
 //!
-//! Warm-up steps are left out of everything except the total. The record gives their number (`warmup_steps`); by default it is one, as
-//! the seed benchmarks leave out the first step.
+//! Warm-up steps are left out of everything except the total. The record gives their number (`warmup_steps`);
+//! by default it is one, as the seed benchmarks leave out the first step.
 //!
 //! # The confidence interval
-//! The times of consecutive steps depend on each other: a hot GPU stays hot. An interval from the plain standard error is therefore too
-//! narrow. [`mean_interval`] uses the means of 20 batches of consecutive steps, which are nearly independent, and Student's t distribution
-//! with 19 degrees of freedom (the method of batch means). With fewer than 40 steps, every step is a separate batch.
+//! The times of consecutive steps depend on each other: a hot GPU stays hot. An interval from the plain
+//! standard error is therefore too narrow. [`mean_interval`] uses the means of 20 batches of consecutive
+//! steps, which are nearly independent, and Student's t distribution with 19 degrees of freedom (the method
+//! of batch means). With fewer than 40 steps, every step is a separate batch.
 
 mod steady;
 mod student;
@@ -130,8 +131,8 @@ impl Statistics {
         })
     }
 
-    /// Writes the statistics into the record, with the total as the sum of the steps. Figures that do not follow from the configuration
-    /// are unchanged.
+    /// Writes the statistics into the record, with the total as the sum of the steps. Figures that do not
+    /// follow from the configuration are unchanged.
     pub fn write_to(&self, record: &mut Record) {
         let performance = &mut record.performance_metrics;
         performance.total_time_seconds = Some(self.total);
@@ -156,7 +157,8 @@ pub fn is_time(seconds: f64) -> bool {
     seconds.is_finite() && seconds > 0.0
 }
 
-/// The steps that a record's statistics leave out: the number in the record, otherwise [`DEFAULT_WARMUP`] if other steps remain.
+/// The steps that a record's statistics leave out: the number in the record, otherwise [`DEFAULT_WARMUP`] if
+/// other steps remain.
 #[must_use]
 pub fn warmup_steps(record: &Record) -> usize {
     match record.performance_metrics.warmup_steps {
@@ -173,8 +175,8 @@ pub fn tokens_per_step(record: &Record) -> Option<f64> {
     (tokens > 0.0).then_some(tokens)
 }
 
-/// The number of steps that each time and each loss of the record covers: extraction writes it for programs that only print, for
-/// example, every tenth step.
+/// The number of steps that each time and each loss of the record covers: extraction writes it for programs
+/// that only print, for example, every tenth step.
 #[must_use]
 pub fn steps_per_row(record: &Record) -> u64 {
     let stated = record.performance_metrics.other.get("steps_per_row").and_then(serde_json::Value::as_u64);
@@ -216,8 +218,8 @@ pub fn median_of_mut(values: &mut [f64]) -> Option<f64> {
     Some(lower.filter(|_| !odd).map_or(*upper, |lower| f64::midpoint(lower, *upper)))
 }
 
-/// The value below which a share of the values lies, by linear interpolation between neighbours; `None` without values. The values
-/// must be sorted.
+/// The value below which a share of the values lies, by linear interpolation between neighbours; `None`
+/// without values. The values must be sorted.
 #[must_use]
 pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
@@ -235,8 +237,9 @@ pub fn standard_deviation(values: &[f64]) -> f64 {
     (squares / (values.len() - 1) as f64).sqrt()
 }
 
-/// The interval of the mean of a series with the given confidence, by batch means ([how](self#the-confidence-interval)). The series must
-/// be in order of time. `None` with fewer than two values.
+/// The interval of the mean of a series with the given confidence, by batch means
+/// ([how](self#the-confidence-interval)). The series must be in order of time. `None` with fewer than two
+/// values.
 ///
 /// # Panics
 /// If the confidence is not between 0 and 1.
@@ -263,7 +266,8 @@ pub fn mean_interval(series: &[f64], confidence: f64) -> Option<Interval> {
 mod tests {
     use super::*;
 
-    /// Normally distributed numbers, the same in every run: sums of twelve numbers of a linear congruential generator.
+    /// Normally distributed numbers, the same in every run: sums of twelve numbers of a linear congruential
+    /// generator.
     fn normal(state: &mut u64) -> f64 {
         let uniform = |state: &mut u64| {
             *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -1,5 +1,6 @@
-//! Debian's packages without installing them: resolved by apt with a private state, verified, and unpacked into a
-//! folder. Set-up uses it for the toolchain, this project's `cargo xtask` for ROCm's own headers and libraries.
+//! Debian's packages without installing them: resolved by apt with a private state, verified, and unpacked
+//! into a folder. Set-up uses it for the toolchain, this project's `cargo xtask` for ROCm's own headers and
+//! libraries.
 
 pub mod apt;
 pub mod index;
@@ -145,7 +146,8 @@ pub fn sources_owner() -> &'static str {
 /// The mirrors that this machine uses, if packages can be fetched at all.
 ///
 /// # Errors
-/// [`Error::Unsupported`] on other systems than Debian 12, [`Error::NoMirror`] if no source names its archive.
+/// [`Error::Unsupported`] on other systems than Debian 12, [`Error::NoMirror`] if no source names its
+/// archive.
 pub fn mirrors() -> Result<Mirrors, Error> {
     if let os::Support::Unsupported(reason) = os::support_of_this_machine() {
         return Err(Error::Unsupported { reason });

@@ -1,7 +1,7 @@
 //! hipcc: compiles and links HIP programs with the toolchain that was found or installed.
 //!
-//! clang does the work. It gets the places of headers, device libraries and the HIP library, the language of each
-//! file, and this machine's targets. All other options are passed on unchanged.
+//! clang does the work. It gets the places of headers, device libraries and the HIP library, the language of
+//! each file, and this machine's targets. All other options are passed on unchanged.
 
 mod arguments;
 pub mod bundler;
@@ -91,7 +91,8 @@ pub struct Parts<'a> {
     pub targets: &'a [String],
 }
 
-/// The HIP library in the folder of this project's libraries, if there is one, else that of the toolchain's ROCm.
+/// The HIP library in the folder of this project's libraries, if there is one, else that of the toolchain's
+/// ROCm.
 #[must_use]
 pub fn library(own: Option<&Path>, toolchain: &Toolchain) -> Option<PathBuf> {
     let rocm = toolchain.hip_path.join("lib");

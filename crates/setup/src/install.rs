@@ -35,8 +35,8 @@ pub const LIBRARY_FOLDER: &str = "usr/lib/x86_64-linux-gnu";
 /// The compiler inside a prefix.
 const CLANG_IN_PREFIX: &str = "usr/lib/llvm-22/bin/clang-22";
 
-/// Dependencies of the compiler's packages that are not needed for GPU code, or that must be the machine's own (the C
-/// and C++ runtimes, which belong to its dynamic loader).
+/// Dependencies of the compiler's packages that are not needed for GPU code, or that must be the machine's
+/// own (the C and C++ runtimes, which belong to its dynamic loader).
 fn is_left_out(name: &str) -> bool {
     const NAMES: [&str; 26] = [
         "gcc-12-base",
@@ -210,8 +210,8 @@ impl Plan {
     }
 }
 
-/// Makes sure that there is a toolchain: finds one, or installs one into the user's cache. Prints the result to
-/// standard output. On a terminal, asks before it installs, unless [`Options::yes`] is set.
+/// Makes sure that there is a toolchain: finds one, or installs one into the user's cache. Prints the result
+/// to standard output. On a terminal, asks before it installs, unless [`Options::yes`] is set.
 ///
 /// # Errors
 /// [`Error`] says why there is none. Nothing is installed then, and existing files are unchanged.
@@ -441,7 +441,8 @@ fn resolve_rocm(
             break;
         }
         tried.push(suite.to_owned());
-        // Mirrors and snapshots keep these suites past their Valid-Until; their signatures still have to verify.
+        // Mirrors and snapshots keep these suites past their Valid-Until; their signatures still have to
+        // verify.
         let apt = PrivateApt::create(state.join(suite), &apt::stanza(&mirrors.main, &[suite], Some(false)))?;
         apt.update()?;
         let names: Vec<&str> = wanted.iter().map(|want| want.name).collect();

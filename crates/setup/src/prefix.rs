@@ -82,8 +82,8 @@ impl Toolchains {
         Ok(self.store.stage()?)
     }
 
-    /// Moves a finished prefix to its place and points `current` at it. Each step is one rename, so a reader sees
-    /// either the old toolchain or the new one.
+    /// Moves a finished prefix to its place and points `current` at it. Each step is one rename, so a reader
+    /// sees either the old toolchain or the new one.
     pub(crate) fn publish(&self, staging: Staging, manifest: &Manifest) -> Result<PathBuf, Error> {
         manifest.write(staging.tree())?;
         let place = self.store.publish(staging, &manifest.id)?;

@@ -1,5 +1,5 @@
-//! Progress bars and spinners on a terminal; elsewhere, lines of text with the elapsed time. Both go to standard
-//! error: standard output is for results.
+//! Progress bars and spinners on a terminal; elsewhere, lines of text with the elapsed time. Both go to
+//! standard error: standard output is for results.
 
 use std::borrow::Cow;
 use std::fmt;

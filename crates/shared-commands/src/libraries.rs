@@ -9,8 +9,8 @@ use setup::hipcc::HIP_LIBRARY;
 pub struct Library {
     /// Its `SONAME`, which is also the file's name.
     pub soname: &'static str,
-    /// Its place inside the common folder; empty for that folder itself. In a single folder, HIP would find the HSA
-    /// library and take it for AMD's.
+    /// Its place inside the common folder; empty for that folder itself. In a single folder, HIP would find
+    /// the HSA library and take it for AMD's.
     folder: &'static str,
 }
 

@@ -88,7 +88,8 @@ fn cargo() -> Command {
 /// everything unchanged. Returns lines to print.
 ///
 /// # Errors
-/// The program depends on none of them or on other versions, a file cannot be accessed, or Cargo fails. All files are then unchanged.
+/// The program depends on none of them or on other versions, a file cannot be accessed, or Cargo fails. All
+/// files are then unchanged.
 pub fn patch(options: &Options, stand_ins: &Path) -> Result<Vec<String>> {
     let root = root(&options.folder)?;
     let before = Before::of(&root)?;
@@ -221,8 +222,8 @@ fn named(metadata: &Metadata) -> BTreeSet<&'static str> {
     STAND_INS.map(|(name, _)| name).into_iter().filter(is_there).collect()
 }
 
-/// Makes the lock file use the stand-ins: a patch does not apply if the file has another version of the same API.
-/// Versions of other APIs stay.
+/// Makes the lock file use the stand-ins: a patch does not apply if the file has another version of the same
+/// API. Versions of other APIs stay.
 fn update(root: &Path, names: &BTreeSet<&str>, stand_ins: &Path) -> Result<()> {
     let lock = root.join(LOCK);
     let text = fs::read_to_string(&lock).with_context(|| format!("read {}", lock.display()))?;
@@ -297,8 +298,8 @@ fn elsewhere(metadata: &Metadata, name: &str) -> Vec<Other> {
     others.map(other).collect()
 }
 
-/// Whether a build of the program with all features compiles a version. The lock file also lists crates that no
-/// feature enables, such as the optional dependencies named with a question mark.
+/// Whether a build of the program with all features compiles a version. The lock file also lists crates that
+/// no feature enables, such as the optional dependencies named with a question mark.
 fn is_compiled(root: &Path, other: &Other) -> Result<bool> {
     let mut tree = cargo();
     tree.args(["tree", "--quiet", "--workspace", "--all-features", "--depth", "0", "--invert"]);
@@ -458,8 +459,8 @@ mod tests {
     }
 
     impl Trees {
-        /// `packages` are those of the registry: name, version, and lines of `[dependencies]` or `[features]`. The program has the lines
-        /// `program` after its name.
+        /// `packages` are those of the registry: name, version, and lines of `[dependencies]` or
+        /// `[features]`. The program has the lines `program` after its name.
         fn new(packages: &[(&str, &str, &str)], program: &str) -> Self {
             let trees = Self { folder: tempfile::tempdir().unwrap() };
             for (name, version, lines) in packages {

@@ -1,5 +1,5 @@
-//! AMD's own ROCm libraries on a machine that has none, over virtual GPUs: which releases there are and where Debian has them, their trees of
-//! packages, and the programs that run in them.
+//! AMD's own ROCm libraries on a machine that has none, over virtual GPUs: which releases there are and where
+//! Debian has them, their trees of packages, and the programs that run in them.
 
 pub mod additions;
 pub mod program;
@@ -138,7 +138,8 @@ impl Release {
     pub fn source(&self, mirrors: &Mirrors) -> String {
         match self.suite {
             Suite::Machine => apt::own_stanzas(mirrors),
-            // Mirrors and snapshots keep these suites past their Valid-Until; their signatures still have to verify.
+            // Mirrors and snapshots keep these suites past their Valid-Until; their signatures still have to
+            // verify.
             Suite::Other(suite) => apt::stanza(&mirrors.main, &[suite], Some(false)),
         }
     }

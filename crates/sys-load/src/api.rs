@@ -2,27 +2,27 @@
 
 /// Generates the API of a library's function table: loading, querying, and building one by hand.
 ///
-/// It is called once in the module that has, as a child, the generated module `table`, and as items of its own
-/// `Extensions` (a `Copy` struct of functions that are not the vendor's, with a constant `NONE`). The generated module
-/// must contain
+/// It is called once in the module that has, as a child, the generated module `table`, and as items of its
+/// own `Extensions` (a `Copy` struct of functions that are not the vendor's, with a constant `NONE`). The
+/// generated module must contain
 ///
-/// - `pub struct Table`: `pub` fields of type `unsafe extern "C" fn(…) -> …`, one for each C function, under its name;
-///   then `pub ext: Extensions` and `pub(super) origin: sys_load::Origin`;
+/// - `pub struct Table`: `pub` fields of type `unsafe extern "C" fn(…) -> …`, one for each C function, under
+///   its name; then `pub ext: Extensions` and `pub(super) origin: sys_load::Origin`;
 /// - `impl Table { pub(super) const STUBS: Table }`: every field a stub, `ext: Extensions::NONE`,
 ///   `origin: Origin::NONE`;
-/// - `pub(super) static SYMBOLS: [sys_load::Symbol; N]`: every C function with its name, the `offset_of!` its field and
-///   the versions that export it, sorted by name;
-/// - `pub const VERSIONS: [&str; M]`: the known versions of the library, oldest first; bit `i` of a symbol's `versions`
-///   stands for `VERSIONS[i]`;
+/// - `pub(super) static SYMBOLS: [sys_load::Symbol; N]`: every C function with its name, the `offset_of!` its
+///   field and the versions that export it, sorted by name;
+/// - `pub const VERSIONS: [&str; M]`: the known versions of the library, oldest first; bit `i` of a symbol's
+///   `versions` stands for `VERSIONS[i]`;
 /// - `impl Builder`: a setter for each function, which assigns `self.table.<name>` and calls
 ///   `self.table.origin.provided.insert(<index in SYMBOLS>)`.
 ///
 /// The call names the library and says how to find it. The word `unsafe` is a promise of the caller, because
-/// [`Table::load`](crate::Loaded::get_or_load) is safe: the generated module is as described above, files with these
-/// names are the library, in every place that [the crate](crate) searches, and its initialisers may run in any
-/// process. Documentation comments before `builder;` are added to those of
-/// `Builder`. `bridge`, which may be left out, is a `fn(&mut Table, &sys_load::Library)`:
-/// see [`Functions::bridge`](crate::Functions::bridge).
+/// [`Table::load`](crate::Loaded::get_or_load) is safe: the generated module is as described above, files
+/// with these names are the library, in every place that [the crate](crate) searches, and its initialisers
+/// may run in any process. Documentation comments before `builder;` are added to those of `Builder`.
+/// `bridge`, which may be left out, is a `fn(&mut Table, &sys_load::Library)`: see
+/// [`Functions::bridge`](crate::Functions::bridge).
 ///
 /// ```
 /// mod table {
@@ -99,9 +99,9 @@ macro_rules! table_api {
         static UNSUPPORTED: Table = Table::STUBS;
         static LOADED: $crate::Loaded<Table> = $crate::Loaded::new();
 
-        // SAFETY: the caller of the macro promises that the generated list pairs each C name with the offset of the field of
-        // that name, which is a function pointer of the C function's type, that it is sorted, and that the search is for that
-        // library.
+        // SAFETY: the caller of the macro promises that the generated list pairs each C name with the offset
+        // of the field of that name, which is a function pointer of the C function's type, that it is sorted,
+        // and that the search is for that library.
         unsafe impl $crate::Functions for Table {
             const SEARCH: $crate::Search = $crate::Search {
                 what: $what,
@@ -149,9 +149,10 @@ macro_rules! table_api {
             #[doc = concat!("Opens ", $what, ", once; later calls return the same table.")]
             ///
             #[doc = concat!("Looks at the file that the environment variable `", $variable, "` names, and at no other")]
-            /// if it is set. Otherwise looks for a library that is already in the process, then beside other ROCm
-            /// libraries in the process, with the system's loader, in `ROCM_PATH`, `HIP_PATH`, `/opt/rocm*`, and in
-            /// Python packages; newest version first. A failure is not remembered: a later call searches again.
+            /// if it is set. Otherwise looks for a library that is already in the process, then beside other
+            /// ROCm libraries in the process, with the system's loader, in `ROCM_PATH`, `HIP_PATH`,
+            /// `/opt/rocm*`, and in Python packages; newest version first. A failure is not remembered: a
+            /// later call searches again.
             ///
             /// # Errors
             /// [`LoadError`](sys_load::LoadError) lists every place that was tried and why it was rejected.
@@ -159,8 +160,8 @@ macro_rules! table_api {
                 LOADED.get_or_load()
             }
 
-            /// Opens exactly the library at `path`, whatever [`Table::load`] finds. Each call makes a table of its own,
-            /// which lives as long as the process.
+            /// Opens exactly the library at `path`, whatever [`Table::load`] finds. Each call makes a table
+            /// of its own, which lives as long as the process.
             ///
             /// # Errors
             /// [`LoadError`](sys_load::LoadError) if the file cannot be opened or is another library.
@@ -174,14 +175,14 @@ macro_rules! table_api {
                 unsafe { $crate::table::load_from(path) }
             }
 
-            /// Whether `symbol` is a real function: the library's, or this project's replacement. False for a stub
-            /// and for a name that is not in the headers.
+            /// Whether `symbol` is a real function: the library's, or this project's replacement. False for a
+            /// stub and for a name that is not in the headers.
             pub fn has(&self, symbol: &str) -> bool {
                 self.availability(symbol).is_some_and(|availability| availability.provided)
             }
 
-            /// Whether `symbol` is a real function, and which versions of the library have it; `None` for a name that
-            /// is not in the headers.
+            /// Whether `symbol` is a real function, and which versions of the library have it; `None` for a
+            /// name that is not in the headers.
             pub fn availability(&self, symbol: &str) -> ::std::option::Option<$crate::Availability> {
                 $crate::Availability::of(self, symbol)
             }
@@ -191,12 +192,14 @@ macro_rules! table_api {
                 table::SYMBOLS.iter().filter_map(|symbol| symbol.name.to_str().ok())
             }
 
-            /// The file that the functions come from; `None` for stubs and for implementations inside the process.
+            /// The file that the functions come from; `None` for stubs and for implementations inside the
+            /// process.
             pub fn path(&self) -> ::std::option::Option<&::std::path::Path> {
                 self.origin.path.as_deref()
             }
 
-            /// The version of the library, if it is a file, and its name or the library itself tells the version.
+            /// The version of the library, if it is a file, and its name or the library itself tells the
+            /// version.
             pub fn version(&self) -> ::std::option::Option<$crate::Version> {
                 self.origin.version
             }
@@ -247,8 +250,8 @@ macro_rules! table_api {
             /// The finished table, which lives as long as the process.
             ///
             /// # Safety
-            /// Safe code will call the functions and trust what they return: each must keep the contract that the
-            /// vendor's documentation gives it, for as long as the process lives and from any thread.
+            /// Safe code will call the functions and trust what they return: each must keep the contract that
+            /// the vendor's documentation gives it, for as long as the process lives and from any thread.
             pub unsafe fn finish(self) -> &'static Table {
                 ::std::boxed::Box::leak(self.table)
             }

@@ -1,8 +1,9 @@
-//! Finds and opens a vendor's shared library at run time, records every attempt, and fills a table with its functions.
+//! Finds and opens a vendor's shared library at run time, records every attempt, and fills a table with its
+//! functions.
 //!
-//! A `-sys` crate describes its library with [`table_api!`], which gives it a `Table` with `load`, `has` and the rest,
-//! and a `Builder` for implementations inside the process. Underneath, [`Library::find`] looks for what a [`Search`]
-//! describes, in this order:
+//! A `-sys` crate describes its library with [`table_api!`], which gives it a `Table` with `load`, `has` and
+//! the rest, and a `Builder` for implementations inside the process. Underneath, [`Library::find`] looks for
+//! what a [`Search`] describes, in this order:
 //!
 //! 1. the file that the library's own variable names, and nothing else if the variable is set;
 //! 2. a library that is already in the process, under one of its names or as a file called `lib<name>.so*`;
@@ -13,8 +14,8 @@
 //! 7. Python packages with ROCm in them: those of `PYTHONPATH`, of the active environment (`VIRTUAL_ENV`,
 //!    `CONDA_PREFIX`), of the user, of the machine; newest Python first.
 //!
-//! An opened library stays in the process, because threads and exit handlers may call its functions at any time.
-//! Nothing here panics or ends the process, whatever the environment and the files contain.
+//! An opened library stays in the process, because threads and exit handlers may call its functions at any
+//! time. Nothing here panics or ends the process, whatever the environment and the files contain.
 #![warn(missing_docs)]
 
 use std::ffi::CStr;
@@ -43,8 +44,8 @@ pub struct Search {
     pub what: &'static str,
     /// Environment variable that names the one file to use instead of searching.
     pub variable: &'static str,
-    /// File names, in the order to try at each place: newest version first, other libraries that hold the same
-    /// functions last.
+    /// File names, in the order to try at each place: newest version first, other libraries that hold the
+    /// same functions last.
     pub names: &'static [&'static str],
     /// A symbol that every version has; a file without it is some other library.
     pub required: &'static CStr,

@@ -25,15 +25,17 @@ pub struct Library {
 }
 
 impl Library {
-    /// Finds the library in the environment of this process, in the order that [`the crate`](crate) documents.
+    /// Finds the library in the environment of this process, in the order that [`the crate`](crate)
+    /// documents.
     ///
     /// # Errors
     /// [`LoadError`] lists every place that was tried.
     ///
     /// # Safety
-    /// Opening a library runs its initialisers, and a search may ask it for its version. `search` must describe a
-    /// library whose initialisers may run in any process, its names in the searched places, and a way to ask that
-    /// matches the library's own headers. [`Functions::SEARCH`](crate::Functions::SEARCH) does.
+    /// Opening a library runs its initialisers, and a search may ask it for its version. `search` must
+    /// describe a library whose initialisers may run in any process, its names in the searched places, and a
+    /// way to ask that matches the library's own headers. [`Functions::SEARCH`](crate::Functions::SEARCH)
+    /// does.
     pub unsafe fn find(search: &Search) -> Result<Library, LoadError> {
         Hunt::new(search, &Places::of_process()).run()
     }
@@ -44,7 +46,8 @@ impl Library {
     /// [`LoadError`] lists every place that was tried.
     ///
     /// # Safety
-    /// Opening a library runs its initialisers. Every file in `places` with the right name must be the library that `search` describes.
+    /// Opening a library runs its initialisers. Every file in `places` with the right name must be the
+    /// library that `search` describes.
     pub unsafe fn find_in(search: &Search, places: &Places) -> Result<Library, LoadError> {
         Hunt::new(search, places).run()
     }
@@ -206,7 +209,8 @@ impl<'a> Hunt<'a> {
         None
     }
 
-    /// Opens a library and checks that it is the right one. A lookup in the process records no attempt if the library is not loaded.
+    /// Opens a library and checks that it is the right one. A lookup in the process records no attempt if the
+    /// library is not loaded.
     fn open(&mut self, path: &Path, source: Source, only_if_loaded: bool) -> Option<Library> {
         let (handle, identity) = match open_handle(path, only_if_loaded) {
             Ok(opened) => opened,
@@ -285,7 +289,8 @@ fn open_handle(
 ) -> Result<(ManuallyDrop<libloading::Library>, Identity), String> {
     use libloading::os::unix;
     let flags = unix::RTLD_NOW | unix::RTLD_LOCAL | if only_if_loaded { libc::RTLD_NOLOAD } else { 0 };
-    // SAFETY: the callers of `Library::find`, `Library::find_in` and `Library::open` vouch for what is opened.
+    // SAFETY: the callers of `Library::find`, `Library::find_in` and `Library::open` vouch for what is
+    // opened.
     let library = unsafe { unix::Library::open(Some(path), flags) }.map_err(|error| reason(&error))?;
     let raw = library.into_raw();
     // SAFETY: the handle was taken out of the library one line above.
@@ -336,7 +341,8 @@ fn file_of(address: NonNull<c_void>) -> Option<PathBuf> {
     if found == 0 || info.dli_fname.is_null() {
         return None;
     }
-    // SAFETY: dladdr succeeded, so dli_fname is a NUL-terminated string that lives as long as the library, forever.
+    // SAFETY: dladdr succeeded, so dli_fname is a NUL-terminated string that lives as long as the library,
+    // forever.
     let name = unsafe { CStr::from_ptr(info.dli_fname) };
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(name.to_bytes())))
 }

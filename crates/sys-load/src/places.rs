@@ -27,7 +27,8 @@ impl Places {
         Places { variables: Some(BTreeMap::new()), root: root.into() }
     }
 
-    /// Sets a variable. On [`Places::of_process`], all others become unset. The process's own variables do not change.
+    /// Sets a variable. On [`Places::of_process`], all others become unset. The process's own variables do
+    /// not change.
     pub fn with_variable(mut self, name: &str, value: impl Into<OsString>) -> Places {
         self.variables.get_or_insert_default().insert(name.to_owned(), value.into());
         self
@@ -42,9 +43,9 @@ impl Places {
         value.filter(|value| !value.is_empty())
     }
 
-    /// The library folders of ROCm installations, in the order to try: those of `ROCM_PATH` and `HIP_PATH`, of
-    /// `/opt/rocm`, which is the machine's choice if several are installed, and of all others under `/opt`, newest
-    /// first.
+    /// The library folders of ROCm installations, in the order to try: those of `ROCM_PATH` and `HIP_PATH`,
+    /// of `/opt/rocm`, which is the machine's choice if several are installed, and of all others under
+    /// `/opt`, newest first.
     pub(crate) fn installations(&self) -> Vec<(PathBuf, Source)> {
         let mut folders = Vec::new();
         for variable in ["ROCM_PATH", "HIP_PATH"] {
@@ -68,7 +69,8 @@ impl Places {
         folders
     }
 
-    /// The library folders of Python packages that contain ROCm, in the order to try, and package folders without any, with the reason.
+    /// The library folders of Python packages that contain ROCm, in the order to try, and package folders
+    /// without any, with the reason.
     pub(crate) fn wheels(&self) -> Vec<(PathBuf, Source, Option<String>)> {
         let target = self.variable("ROCM_SDK_TARGET_FAMILY").map(|target| {
             // A package's folder is its name with underscores.
@@ -98,8 +100,9 @@ impl Places {
         found
     }
 
-    /// The folders that Python packages are installed in, each with its origin, in Python's own order: `PYTHONPATH`,
-    /// the active environment (`VIRTUAL_ENV`, `CONDA_PREFIX`), the user's packages, the machine's.
+    /// The folders that Python packages are installed in, each with its origin, in Python's own order:
+    /// `PYTHONPATH`, the active environment (`VIRTUAL_ENV`, `CONDA_PREFIX`), the user's packages, the
+    /// machine's.
     fn python_sites(&self) -> Vec<(PathBuf, &'static str)> {
         let mut sites: Vec<(PathBuf, &'static str)> = Vec::new();
         if let Some(paths) = self.variable("PYTHONPATH") {

@@ -10,7 +10,8 @@ pub(crate) fn objects() -> Vec<PathBuf> {
 
     /// The loader holds a lock while it calls this, so it only copies. It cannot unwind.
     unsafe extern "C" fn collect(info: *mut libc::dl_phdr_info, _: usize, paths: *mut c_void) -> c_int {
-        // SAFETY: the loader passes a valid structure, whose name is null or a string that lives through the call.
+        // SAFETY: the loader passes a valid structure, whose name is null or a string that lives through the
+        // call.
         let name = unsafe { (*info).dlpi_name };
         if !name.is_null() {
             // SAFETY: as above.
@@ -44,8 +45,8 @@ pub(crate) fn is_library(file: &Path, stem: &str) -> bool {
     named(file) || file.canonicalize().is_ok_and(|target| named(&target))
 }
 
-/// Whether a file name is that of a library with this stem (`libamdhip64`), in any version, with or without the
-/// checksum that wheel-repairing tools insert.
+/// Whether a file name is that of a library with this stem (`libamdhip64`), in any version, with or without
+/// the checksum that wheel-repairing tools insert.
 ///
 /// ```
 /// use sys_load::is_library_name;

@@ -19,12 +19,13 @@ pub struct Symbol {
     pub versions: u8,
 }
 
-/// A struct of function pointers for the functions of one library; [`table_api!`](crate::table_api) implements it.
+/// A struct of function pointers for the functions of one library; [`table_api!`](crate::table_api)
+/// implements it.
 ///
 /// # Safety
-/// Each of [`Functions::symbols`] must have the offset of a different field of `Self`, which is a function pointer of
-/// the C function's type. The symbols are sorted by name. [`Functions::SEARCH`] must describe the library of these
-/// functions, as [`Library::find`] requires.
+/// Each of [`Functions::symbols`] must have the offset of a different field of `Self`, which is a function
+/// pointer of the C function's type. The symbols are sorted by name. [`Functions::SEARCH`] must describe the
+/// library of these functions, as [`Library::find`] requires.
 pub unsafe trait Functions: Sized + Sync + 'static {
     /// How the library is found.
     const SEARCH: Search;
@@ -38,20 +39,20 @@ pub unsafe trait Functions: Sized + Sync + 'static {
     /// A new table of stubs.
     ///
     /// # Safety
-    /// Safe code calls the functions of a shared table and trusts their results. Before the table is shared, every
-    /// function written into it must keep the contract of the vendor's function.
+    /// Safe code calls the functions of a shared table and trusts their results. Before the table is shared,
+    /// every function written into it must keep the contract of the vendor's function.
     unsafe fn stubs() -> Self;
     /// Where the functions come from, as far as known.
     fn origin(&self) -> &Origin;
     /// Like [`Functions::origin`], mutable.
     fn origin_mut(&mut self) -> &mut Origin;
 
-    /// Replaces functions that the loaded version of the library lacks or has in another form by the project's own.
-    /// It is called once, after the library's functions have been written into the table.
+    /// Replaces functions that the loaded version of the library lacks or has in another form by the
+    /// project's own. It is called once, after the library's functions have been written into the table.
     ///
-    /// Assign a function to make it work. Restore the stub of one that must not be called because it takes other
-    /// arguments: `table.f = Table::unsupported().f`. `has` stays correct in both cases, because it compares the
-    /// pointer with the stub's.
+    /// Assign a function to make it work. Restore the stub of one that must not be called because it takes
+    /// other arguments: `table.f = Table::unsupported().f`. `has` stays correct in both cases, because it
+    /// compares the pointer with the stub's.
     fn bridge(table: &mut Self, library: &Library);
 }
 
@@ -71,8 +72,8 @@ fn slot<T: Functions>(table: &T, symbol: &Symbol) -> *const c_void {
 /// # Safety
 /// `address` must be that of a function of the field's type, for as long as the process lives.
 unsafe fn set_slot<T: Functions>(table: &mut T, symbol: &Symbol, address: NonNull<c_void>) {
-    // SAFETY: `Functions` promises that a function pointer is at the offset, the caller that this is one of its type;
-    // `table` is borrowed exclusively.
+    // SAFETY: `Functions` promises that a function pointer is at the offset, the caller that this is one of
+    // its type; `table` is borrowed exclusively.
     unsafe { (&raw mut *table).byte_add(symbol.offset).cast::<NonNull<c_void>>().write(address) };
 }
 
@@ -84,12 +85,13 @@ unsafe fn fill<T: Functions>(
     lookup: impl Fn(&CStr) -> Option<NonNull<c_void>>,
     bridge: impl FnOnce(&mut T),
 ) -> Box<T> {
-    // SAFETY: only stubs, functions that the caller vouches for, and those of the trusted `Functions::bridge` get into it.
+    // SAFETY: only stubs, functions that the caller vouches for, and those of the trusted `Functions::bridge`
+    // get into it.
     let mut table = Box::new(unsafe { T::stubs() });
     let stubs = T::unsupported();
     for symbol in T::symbols() {
-        // Not the stubs that the table was created with: a function may have several addresses, and later comparisons
-        // must recognise these.
+        // Not the stubs that the table was created with: a function may have several addresses, and later
+        // comparisons must recognise these.
         let address = lookup(symbol.name).or_else(|| NonNull::new(slot(stubs, symbol).cast_mut()));
         if let Some(address) = address {
             // SAFETY: the caller vouches for what was looked up; the stub is one of the field's type.
@@ -112,7 +114,8 @@ unsafe fn fill<T: Functions>(
 /// # Safety
 /// The library must be the one that `T::SEARCH` describes.
 pub unsafe fn of_library<T: Functions>(library: &Library) -> &'static T {
-    // SAFETY: the library is the one that `T::SEARCH` describes, so its functions have the C types of `T`'s headers.
+    // SAFETY: the library is the one that `T::SEARCH` describes, so its functions have the C types of `T`'s
+    // headers.
     let mut table: Box<T> = unsafe { fill(|name| library.symbol(name), |table| T::bridge(table, library)) };
     let origin = table.origin_mut();
     origin.path = Some(library.path().to_owned());
@@ -150,10 +153,12 @@ impl<T: 'static> Loaded<T> {
         Loaded { table: OnceLock::new(), loading: Mutex::new(()) }
     }
 
-    /// The table. The first successful call finds and opens the library; all later ones return the same table.
+    /// The table. The first successful call finds and opens the library; all later ones return the same
+    /// table.
     ///
     /// # Errors
-    /// [`LoadError`] lists every place that was tried. Failures are not remembered: the next call searches again.
+    /// [`LoadError`] lists every place that was tried. Failures are not remembered: the next call searches
+    /// again.
     pub fn get_or_load(&self) -> Result<&'static T, LoadError>
     where
         T: Functions,
@@ -166,8 +171,8 @@ impl<T: 'static> Loaded<T> {
         if let Some(table) = self.table.get() {
             return Ok(table);
         }
-        // SAFETY: `Functions` promises that the search describes the library whose functions `T` has, so that it may be opened,
-        // and that what is found has them. Where nothing is found, nothing is called.
+        // SAFETY: `Functions` promises that the search describes the library whose functions `T` has, so that
+        // it may be opened, and that what is found has them. Where nothing is found, nothing is called.
         let table = unsafe { of_library(&Library::find(&T::SEARCH)?) };
         Ok(self.table.get_or_init(|| table))
     }

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The version of a library, in its own numbering: HIP's is close to the ROCm release; rocBLAS and RCCL number differently.
+/// The version of a library, in its own numbering: HIP's is close to the ROCm release; rocBLAS and RCCL
+/// number differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
     /// Changes when the ABI does.
@@ -20,8 +21,9 @@ impl Version {
         Version { major, minor, patch }
     }
 
-    /// The version in the name of a library's file: what follows `.so.` in `libamdhip64.so.7.2.53211`, the four digits
-    /// in `hiprtc0702.dll`. A single number, as in `libamdhip64.so.7`, names an ABI, not a version, and gives `None`.
+    /// The version in the name of a library's file: what follows `.so.` in `libamdhip64.so.7.2.53211`, the
+    /// four digits in `hiprtc0702.dll`. A single number, as in `libamdhip64.so.7`, names an ABI, not a
+    /// version, and gives `None`.
     ///
     /// ```
     /// use sys_load::Version;
@@ -95,7 +97,8 @@ impl FromStr for Version {
 /// How to find a library's version.
 #[derive(Debug, Clone, Copy)]
 pub enum Versioning {
-    /// From the file's name, with symbolic links resolved. If the name lacks the version, the library is asked.
+    /// From the file's name, with symbolic links resolved. If the name lacks the version, the library is
+    /// asked.
     FileName {
         /// How to ask, if there is a way.
         otherwise: Option<Ask>,

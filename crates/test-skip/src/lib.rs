@@ -1,8 +1,9 @@
 //! How a test reports that it does not run here.
 //!
-//! A test that skips itself passes, so nobody would notice if it had not run for months. Every such test therefore
-//! calls [`skip`] with what it [lacks](Lack). The line goes to stderr and to the file that [`LIST_VARIABLE`] names,
-//! which `cargo xtask test` counts. If [`REQUIRED_VARIABLE`] lists the lack, the test fails instead.
+//! A test that skips itself passes, so nobody would notice if it had not run for months. Every such test
+//! therefore calls [`skip`] with what it [lacks](Lack). The line goes to stderr and to the file that
+//! [`LIST_VARIABLE`] names, which `cargo xtask test` counts. If [`REQUIRED_VARIABLE`] lists the lack, the
+//! test fails instead.
 #![warn(missing_docs)]
 
 use std::fmt::{self, Display};
@@ -18,7 +19,8 @@ pub const REQUIRED_VARIABLE: &str = "FERROCM_TEST_REQUIRES";
 pub enum Lack {
     /// A program, library or header that `cargo xtask test` installs if it can.
     Tool,
-    /// A program that checks the results of a few tests; only its own suite installs it: `cargo xtask test judges`.
+    /// A program that checks the results of a few tests; only its own suite installs it: `cargo xtask test
+    /// judges`.
     Judge,
     /// Files that another command fetches before it runs the test.
     Suite,
@@ -26,7 +28,8 @@ pub enum Lack {
     Data,
     /// A property of the device under test, or of the library behind it.
     Device,
-    /// A property of the machine: its operating system, a privilege, hardware, or something installed that is in the way.
+    /// A property of the machine: its operating system, a privilege, hardware, or something installed that is
+    /// in the way.
     Machine,
 }
 
@@ -88,7 +91,8 @@ impl Skipped {
 /// Reports that the running test, or part of it, does not run here. The caller then returns.
 ///
 /// # Panics
-/// If [`REQUIRED_VARIABLE`] lists `lack` or an unknown name, or if the file that [`LIST_VARIABLE`] names cannot be written.
+/// If [`REQUIRED_VARIABLE`] lists `lack` or an unknown name, or if the file that [`LIST_VARIABLE`] names
+/// cannot be written.
 #[track_caller]
 pub fn skip(lack: Lack, reason: impl Display) {
     let thread = std::thread::current();

@@ -1,11 +1,11 @@
-//! Compares bindings with what a C compiler makes of the vendor's headers: the size and alignment of every type, the
-//! offset of every field, and the value of every constant, for each version of a library.
+//! Compares bindings with what a C compiler makes of the vendor's headers: the size and alignment of every
+//! type, the offset of every field, and the value of every constant, for each version of a library.
 //!
-//! A `-sys` crate's generator writes a [`Table`] of the layouts of its Rust types. [`check`] writes a C program that
-//! prints the same facts from the headers, compiles and runs it, and fails with all differences at once. The headers
-//! are below the folder that `FERROCM_ROCM_HEADERS` names (`<release>/usr/include`; `cargo xtask test` fetches them
-//! and sets it).
-//! Without them, or without a C compiler, the test skips itself.
+//! A `-sys` crate's generator writes a [`Table`] of the layouts of its Rust types. [`check`] writes a C
+//! program that prints the same facts from the headers, compiles and runs it, and fails with all differences
+//! at once. The headers are below the folder that `FERROCM_ROCM_HEADERS` names (`<release>/usr/include`;
+//! `cargo xtask test` fetches them and sets it). Without them, or without a C compiler, the test skips
+//! itself.
 
 mod compare;
 mod headers;
@@ -53,7 +53,8 @@ pub struct Layout {
     pub size: usize,
     /// Its alignment in bytes.
     pub align: usize,
-    /// Each field in C syntax (`a.b` for a nested one), and its offset in bytes. Bit-fields are left out: C has no offset for them.
+    /// Each field in C syntax (`a.b` for a nested one), and its offset in bytes. Bit-fields are left out: C
+    /// has no offset for them.
     pub fields: &'static [(&'static str, usize)],
 }
 

@@ -1,5 +1,5 @@
-//! HIP C++ programs in tests, compiled with the project's clang, linked with one library and run on another. Also
-//! drop-in libraries, linked from the static library that cargo built along with a crate's tests.
+//! HIP C++ programs in tests, compiled with the project's clang, linked with one library and run on another.
+//! Also drop-in libraries, linked from the static library that cargo built along with a crate's tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,8 @@ impl DropIn {
         let script = self.version_script();
         let drop_in =
             drop_in::link::DropIn { archive: &archive, script: &script, soname: self.soname, strip: false };
-        // Crates share the scratch folder, and a program searches the whole folder of its library. So each library gets its own folder.
+        // Crates share the scratch folder, and a program searches the whole folder of its library. So each
+        // library gets its own folder.
         let folder = self.place.scratch(&format!("drop-in-{}", self.archive));
         drop_in.link(&folder).unwrap_or_else(|error| panic!("{error}"))
     }
@@ -111,7 +112,8 @@ pub struct Run {
 }
 
 impl Program {
-    /// Compiles a source for these targets, with options for the compiler, and links it with one library to run it on another.
+    /// Compiles a source for these targets, with options for the compiler, and links it with one library to
+    /// run it on another.
     pub fn link(
         source: &Path,
         place: Place,

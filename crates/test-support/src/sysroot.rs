@@ -1,7 +1,7 @@
 //! Code shared by the tests on AMD's own libraries.
 //!
-//! `cargo xtask test rocm <release>` unpacks a release's libraries into a sysroot, names it in two variables, and
-//! runs the tests in files named `rocm*.rs` there. Without it, these tests skip themselves.
+//! `cargo xtask test rocm <release>` unpacks a release's libraries into a sysroot, names it in two variables,
+//! and runs the tests in files named `rocm*.rs` there. Without it, these tests skip themselves.
 
 use std::path::{Path, PathBuf};
 
@@ -44,8 +44,8 @@ impl Sysroot {
         Some(Sysroot { release, folder: folder.into() })
     }
 
-    /// The entry for this release in a list of releases. If there is none, prints the reason and returns `None`: not
-    /// every release was packaged completely.
+    /// The entry for this release in a list of releases. If there is none, prints the reason and returns
+    /// `None`: not every release was packaged completely.
     pub fn pick<T: Copy>(&self, what: &str, releases: &[(&str, T)]) -> Option<T> {
         let found = releases.iter().find(|(release, _)| *release == self.release);
         if found.is_none() {
@@ -62,7 +62,8 @@ impl Sysroot {
         }
     }
 
-    /// Whether this machine has no AMD GPU, so that the libraries report none. Prints the reason if it has one.
+    /// Whether this machine has no AMD GPU, so that the libraries report none. Prints the reason if it has
+    /// one.
     pub fn is_without_gpu(&self) -> bool {
         let without = !Path::new(AMD_DRIVER).exists();
         if !without {
@@ -72,8 +73,8 @@ impl Sysroot {
     }
 }
 
-/// Compares the exports of a version according to the bindings with those of its file, for every symbol of the table,
-/// in both directions. Bridges, which add functions that the library lacks, are not applied.
+/// Compares the exports of a version according to the bindings with those of its file, for every symbol of
+/// the table, in both directions. Bridges, which add functions that the library lacks, are not applied.
 ///
 /// # Errors
 /// A text that lists every difference, or reports that the library was not found.

@@ -1,5 +1,5 @@
-//! Reads a timeline as a viewer does, and panics where the file breaks a rule of the trace event format. It follows the
-//! format's documentation and shares no code with the writer.
+//! Reads a timeline as a viewer does, and panics where the file breaks a rule of the trace event format. It
+//! follows the format's documentation and shares no code with the writer.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! Events as JSON. The fields have the names of the trace event format. `ph` is the kind: `X` is a slice, `s` and `f`
-//! are the ends of an arrow, and `M` is a name. `ts` and `dur` are in microseconds.
+//! Events as JSON. The fields have the names of the trace event format. `ph` is the kind: `X` is a slice, `s`
+//! and `f` are the ends of an arrow, and `M` is a name. `ts` and `dur` are in microseconds.
 
 use std::fmt::Write as _;
 
@@ -49,8 +49,9 @@ pub fn slice(slice: &Slice<'_>) {
     write(&event.end());
 }
 
-/// Writes an arrow from the slice at a time on one track to the slice at a time on another. No other arrow may have the
-/// same number. Prefer times inside a slice: at the instant where one slice ends, another may begin.
+/// Writes an arrow from the slice at a time on one track to the slice at a time on another. No other arrow
+/// may have the same number. Prefer times inside a slice: at the instant where one slice ends, another may
+/// begin.
 pub fn flow(id: u64, from: (Track, u64), to: (Track, u64)) {
     if !is_on() {
         return;

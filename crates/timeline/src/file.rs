@@ -28,8 +28,8 @@ pub(crate) struct File {
 }
 
 impl File {
-    /// Creates the file, or continues one that another copy of this crate in this process created. If the file belongs
-    /// to another process, a file with this process's id in its name is used instead.
+    /// Creates the file, or continues one that another copy of this crate in this process created. If the
+    /// file belongs to another process, a file with this process's id in its name is used instead.
     ///
     /// # Errors
     /// The problem as text.
@@ -73,7 +73,8 @@ impl File {
             }
             Err(error) => return Err(explain(error)),
         };
-        // Whoever finds the file empty writes the first line. Two copies of this crate can get here at the same time.
+        // Whoever finds the file empty writes the first line. Two copies of this crate can get here at the
+        // same time.
         lock(&file).map_err(explain)?;
         let begun = Self::first_line(&mut file, process);
         let unlocked = file.unlock();
@@ -169,8 +170,8 @@ fn beside(path: &Path, process: u32) -> PathBuf {
 /// Identifies this process among all since the machine booted: its id and its start time.
 fn identity(process: u32) -> String {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The second field is the program's name in parentheses, which can contain any character. The 22nd is the start
-    // time.
+    // The second field is the program's name in parentheses, which can contain any character. The 22nd is the
+    // start time.
     let begun = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(19));
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     format!("{process} {} {}", begun.unwrap_or("0"), boot.trim())

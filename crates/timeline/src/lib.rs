@@ -1,6 +1,7 @@
 //! A timeline of a process and its GPUs: host calls, queues, kernels, copies and waits.
 //!
-//! `FERROCM_TRACE` names a file. Every part of this project in the process writes to it, as JSON trace events that
+//! `FERROCM_TRACE` names a file. Every part of this project in the process writes to it, as JSON trace events
+//! that
 //! <https://ui.perfetto.dev> opens. Without the variable nothing is written, and [`is_on`] is one relaxed load.
 //!
 //! | track of | shows |
@@ -10,14 +11,14 @@
 //! | both | an arrow from the call that enqueued an operation to its execution |
 //!
 //! # One file for several libraries
-//! A process can hold several copies of this crate: the program's own, one in a drop-in `libamdhip64`, and one in a
-//! drop-in `libhsa-runtime64`. Each copy opens the file, sees in its first line that this process created it, and
-//! appends each event with a single `write`, so that events never mix. Nothing needs to be flushed, and a killed
-//! process leaves the events that it has written: a trace needs no closing bracket.
+//! A process can hold several copies of this crate: the program's own, one in a drop-in `libamdhip64`, and
+//! one in a drop-in `libhsa-runtime64`. Each copy opens the file, sees in its first line that this process
+//! created it, and appends each event with a single `write`, so that events never mix. Nothing needs to be
+//! flushed, and a killed process leaves the events that it has written: a trace needs no closing bracket.
 //!
-//! A file that belongs to another process is never written. If the named file does, this process inserts its own id
-//! into the name (`trace.json`, `trace.4711.json`) and reports this on standard error. `%p` in the name stands for the
-//! process id.
+//! A file that belongs to another process is never written. If the named file does, this process inserts its
+//! own id into the name (`trace.json`, `trace.4711.json`) and reports this on standard error. `%p` in the
+//! name stands for the process id.
 #![warn(missing_docs)]
 
 mod event;

@@ -41,8 +41,8 @@ impl Owned {
     }
 }
 
-/// The path of the function that contains a closure, without the crate: `api::copy::hipMemcpy` for the type of a
-/// closure in that function. It names slices of APIs whose functions have their bodies in a closure.
+/// The path of the function that contains a closure, without the crate: `api::copy::hipMemcpy` for the type
+/// of a closure in that function. It names slices of APIs whose functions have their bodies in a closure.
 #[must_use]
 pub fn function_around<F>() -> &'static str {
     let path = std::any::type_name::<F>();

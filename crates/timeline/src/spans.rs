@@ -14,7 +14,8 @@ use tracing_core::span::Current;
 
 use crate::{Slice, Track, Value, is_on, now, slice};
 
-/// A subscriber that shows entered spans on the track of their thread and forwards everything to another subscriber.
+/// A subscriber that shows entered spans on the track of their thread and forwards everything to another
+/// subscriber.
 ///
 /// ```
 /// // Alone; `Spans::over(tracing_subscriber::fmt().finish())` has messages written, too.
@@ -23,9 +24,9 @@ use crate::{Slice, Track, Value, is_on, now, slice};
 /// # Ok::<(), tracing::subscriber::SetGlobalDefaultError>(())
 /// ```
 ///
-/// Each slice shows the span's name, target and fields. Spans that the inner subscriber disables are left out. Without
-/// an inner subscriber, all spans up to the level of [`Spans::up_to`] are shown. If no timeline is written, it only
-/// forwards.
+/// Each slice shows the span's name, target and fields. Spans that the inner subscriber disables are left
+/// out. Without an inner subscriber, all spans up to the level of [`Spans::up_to`] are shown. If no timeline
+/// is written, it only forwards.
 #[derive(Debug)]
 pub struct Spans<S = Alone> {
     inner: S,
@@ -48,8 +49,8 @@ struct Known {
 }
 
 thread_local! {
-    /// The spans that this thread has entered and not left, and when. A subscriber may be called while the thread
-    /// exits.
+    /// The spans that this thread has entered and not left, and when. A subscriber may be called while the
+    /// thread exits.
     static ENTERED: RefCell<Vec<(u64, u64)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -150,8 +151,8 @@ impl<S: Subscriber> Subscriber for Spans<S> {
     fn exit(&self, span: &Id) {
         self.inner.exit(span);
         let id = span.into_u64();
-        // Spans can be left in a different order than they nest. Slices cannot: anything entered later ends together
-        // with this one.
+        // Spans can be left in a different order than they nest. Slices cannot: anything entered later ends
+        // together with this one.
         let mut left = Vec::new();
         let _ = ENTERED.try_with(|entered| {
             let mut entered = entered.borrow_mut();

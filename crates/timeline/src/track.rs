@@ -8,8 +8,8 @@ use crate::{event, write};
 
 /// A row of the timeline: a thread of the host, or a queue or stream of a device.
 ///
-/// The format only has processes and threads. A device appears as a process of its own, with a number above all process
-/// ids of the system.
+/// The format only has processes and threads. A device appears as a process of its own, with a number above
+/// all process ids of the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Track {
     pub(crate) process: u32,

@@ -1,7 +1,7 @@
 //! The environment variables of ferrocm and the only code that reads them.
 //!
-//! [`ALL`] is the table: a row for each variable, with its meaning, its allowed values, and the default. Each row is
-//! also a constant whose methods read the variable and check unit and range:
+//! [`ALL`] is the table: a row for each variable, with its meaning, its allowed values, and the default. Each
+//! row is also a constant whose methods read the variable and check unit and range:
 //!
 //! ```
 //! match variables::VGPU_TIMEOUT.time() {
@@ -11,8 +11,8 @@
 //! }
 //! ```
 //!
-//! An empty or blank variable counts as not set. Any other invalid value is an [`Error`] that names the variable, the
-//! value and what is expected: no value is silently ignored, whatever its bytes.
+//! An empty or blank variable counts as not set. Any other invalid value is an [`Error`] that names the
+//! variable, the value and what is expected: no value is silently ignored, whatever its bytes.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 

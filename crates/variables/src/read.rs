@@ -121,7 +121,8 @@ impl Variable {
         self.parsed(value, |text| duration(text).filter(|time| (least..=most).contains(time)))
     }
 
-    /// Like [`time_limit`](Self::time_limit), for a value from elsewhere; the inner value is `None` for `none`.
+    /// Like [`time_limit`](Self::time_limit), for a value from elsewhere; the inner value is `None` for
+    /// `none`.
     ///
     /// # Errors
     /// The text is neither `none` nor a time in range.
@@ -130,7 +131,8 @@ impl Variable {
         self.parsed(value, or_none(|text| duration(text).filter(|time| (least..=most).contains(&time))))
     }
 
-    /// Like [`memory_limit`](Self::memory_limit), for a value from elsewhere; the inner value is `None` for `none`.
+    /// Like [`memory_limit`](Self::memory_limit), for a value from elsewhere; the inner value is `None` for
+    /// `none`.
     ///
     /// # Errors
     /// The text is neither `none` nor a number of bytes in range.

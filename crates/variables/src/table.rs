@@ -1,4 +1,5 @@
-//! The table. `docs/generated/variables.md` is generated from it by this crate's tests with `FERROCM_BLESS=1`.
+//! The table. `docs/generated/variables.md` is generated from it by this crate's tests with
+//! `FERROCM_BLESS=1`.
 
 use std::time::Duration;
 

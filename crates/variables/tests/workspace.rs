@@ -1,4 +1,5 @@
-//! Compares the table with the workspace: its page, and every name in code and documentation. A published crate has neither.
+//! Compares the table with the workspace: its page, and every name in code and documentation. A published
+//! crate has neither.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -6,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use variables::{ALL, Reader, TEST_PREFIX};
 
-/// Names that are not environment variables: a symbol version, macros of device code, and values that a build script
-/// passes to its own crate.
+/// Names that are not environment variables: a symbol version, macros of device code, and values that a build
+/// script passes to its own crate.
 const OTHERS: [&str; 5] =
     ["FERROCM_1", "FERROCM_CUDA", "FERROCM_NO_WMMA", "FERROCM_THRUST_LIST", "FERROCM_VGPU_OPT_LEVEL"];
 
@@ -106,7 +107,8 @@ fn every_name_in_the_workspace_is_in_the_table() {
     assert!(unknown.is_empty(), "not in crates/variables/src/table.rs: {unknown:#?}");
 }
 
-/// Variables read without this crate: in crates that use nothing else of the workspace, in tests, and secrets, which no error may show.
+/// Variables read without this crate: in crates that use nothing else of the workspace, in tests, and
+/// secrets, which no error may show.
 const BY_THEMSELVES: [&str; 3] =
     ["crates/librocm-smi/src/driver.rs", "crates/test-skip/src/lib.rs", "xtask/package/src/sign.rs"];
 

@@ -11,10 +11,11 @@ use super::wave_sync::WaveSync;
 /// The global memory that waves access: which ranges of it are live.
 ///
 /// # Safety
-/// A range returned by [`find`](GlobalMemory::find) or [`find_variable`](GlobalMemory::find_variable) can be read, and
-/// also written if the result says so, until the wave that asked begins its next time slice.
+/// A range returned by [`find`](GlobalMemory::find) or [`find_variable`](GlobalMemory::find_variable) can be
+/// read, and also written if the result says so, until the wave that asked begins its next time slice.
 pub unsafe trait GlobalMemory: std::fmt::Debug + Send + Sync {
-    /// The live allocation that contains `[address, address + size)`: its start, its end, and whether it is writable.
+    /// The live allocation that contains `[address, address + size)`: its start, its end, and whether it is
+    /// writable.
     fn find(&self, address: u64, size: u64) -> Option<(u64, u64, bool)>;
 
     /// The variables of a code object that contain `[address, address + size)`: their start and end.
@@ -27,8 +28,8 @@ pub unsafe trait GlobalMemory: std::fmt::Debug + Send + Sync {
     fn explain(&self, access: AccessKind, address: u64, size: u64) -> FaultKind;
 }
 
-/// Base of the LDS aperture in flat addresses. Its low 32 bits are zero, and so are the low 16 bits of its high half,
-/// as `HW_REG_SH_MEM_BASES` requires.
+/// Base of the LDS aperture in flat addresses. Its low 32 bits are zero, and so are the low 16 bits of its
+/// high half, as `HW_REG_SH_MEM_BASES` requires.
 pub const SHARED_APERTURE: u64 = 0x0001_0000_0000_0000;
 /// Base of the scratch aperture in flat addresses.
 pub const PRIVATE_APERTURE: u64 = 0x0002_0000_0000_0000;
@@ -68,7 +69,8 @@ const NOTHING: Verified = Verified { start: u64::MAX, end: 0, writable: false };
 /// A wave's access to memory.
 #[derive(Debug)]
 pub struct Access {
-    /// Ranges known to be live in `epoch`, most recent first. The wave's own scratch memory is never among them.
+    /// Ranges known to be live in `epoch`, most recent first. The wave's own scratch memory is never among
+    /// them.
     verified: [Verified; WAYS],
     epoch: u64,
     memory: Arc<dyn GlobalMemory>,
@@ -127,8 +129,8 @@ impl Access {
         }
     }
 
-    /// Begins a time slice of the wave. If the memory's epoch has changed, forgets all ranges, because they may have
-    /// been freed since they were verified.
+    /// Begins a time slice of the wave. If the memory's epoch has changed, forgets all ranges, because they
+    /// may have been freed since they were verified.
     #[inline]
     pub fn begin_slice(&mut self, epoch: u64) {
         if epoch != self.epoch {
@@ -210,8 +212,8 @@ impl Access {
         Box::new(WaveFault { kind, lane: lane.map(|lane| lane as u8), other: None })
     }
 
-    /// Returns a pointer to `bytes` bytes of LDS (at most 16). Beyond the end of the workgroup's LDS, it points to a
-    /// place that reads as zero and loses writes, or it is a fault if accesses are strict.
+    /// Returns a pointer to `bytes` bytes of LDS (at most 16). Beyond the end of the workgroup's LDS, it
+    /// points to a place that reads as zero and loses writes, or it is a fault if accesses are strict.
     #[inline]
     pub(crate) fn lds_place(
         &mut self,

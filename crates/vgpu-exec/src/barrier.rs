@@ -48,7 +48,8 @@ impl Barrier {
         self.completed
     }
 
-    /// The value of `s_get_barrier_state`: the valid flag in bit 0, members from bit 4 on, signals from bit 16 on.
+    /// The value of `s_get_barrier_state`: the valid flag in bit 0, members from bit 4 on, signals from bit
+    /// 16 on.
     pub fn state(&self) -> u32 {
         1 | (self.members & 0x7f) << 4 | (self.signals & 0x7f) << 16
     }

@@ -29,8 +29,8 @@ impl Level {
         (Level::Avx512, "avx512", "AVX-512"),
     ];
 
-    /// The level that [`Level::VARIABLE`] selects, or else the best one of this CPU. No device starts if the variable's
-    /// value is invalid.
+    /// The level that [`Level::VARIABLE`] selects, or else the best one of this CPU. No device starts if the
+    /// variable's value is invalid.
     pub fn detect() -> Level {
         static LEVEL: OnceLock<Level> = OnceLock::new();
         *LEVEL.get_or_init(|| {
@@ -87,8 +87,8 @@ pub(crate) trait Body {
 
 /// A body compiled for each level.
 ///
-/// These are methods of the body because the compiler places methods next to their type. So the handlers of each file
-/// form their own unit of code generation, instead of one large unit for all.
+/// These are methods of the body because the compiler places methods next to their type. So the handlers of
+/// each file form their own unit of code generation, instead of one large unit for all.
 trait Compiled: Body {
     /// # Safety
     /// As for [`Handler`].
@@ -104,7 +104,8 @@ trait Compiled: Body {
 }
 
 impl<B: Body> Compiled for B {
-    // Calling a handler of the lowest level directly, instead of taking its address, must not inline a copy of it.
+    // Calling a handler of the lowest level directly, instead of taking its address, must not inline a copy
+    // of it.
     #[inline(never)]
     unsafe fn baseline<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
         // SAFETY: the caller's promise.
@@ -143,7 +144,8 @@ pub(crate) fn handler<B: Body>(lanes: usize, level: Level) -> Handler {
     }
 }
 
-/// The body compiled for a wave size only: an instruction that does not touch lanes needs no vector extensions.
+/// The body compiled for a wave size only: an instruction that does not touch lanes needs no vector
+/// extensions.
 pub(crate) fn scalar_handler<B: Body>(lanes: usize) -> Handler {
     if lanes == 64 { B::baseline::<64> } else { B::baseline::<32> }
 }
@@ -192,8 +194,8 @@ impl Call for Avx512 {
     }
 }
 
-/// A [`SimdBody`] at a level. It processes sixteen lanes at a time, so the wave's size only determines the number of
-/// steps. Code for each size would be twice as large for no gain.
+/// A [`SimdBody`] at a level. It processes sixteen lanes at a time, so the wave's size only determines the
+/// number of steps. Code for each size would be twice as large for no gain.
 impl<B: SimdBody, S: Simd> Body for (B, S) {
     #[inline(always)]
     unsafe fn run<const W: usize>(wave: &mut Wave, code: &Code) -> Flow {
@@ -202,8 +204,8 @@ impl<B: SimdBody, S: Simd> Body for (B, S) {
     }
 }
 
-/// The body compiled for a level. `general` does the same for more cases and replaces it at the lowest level, where
-/// speed does not matter.
+/// The body compiled for a level. `general` does the same for more cases and replaces it at the lowest level,
+/// where speed does not matter.
 pub(super) fn simd_handler<B: SimdBody, General: SimdBody>(level: Level) -> Handler {
     match level {
         #[cfg(target_arch = "x86_64")]

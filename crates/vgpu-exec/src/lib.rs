@@ -1,11 +1,12 @@
-//! The executor of ferrocm's virtual AMD GPU: what each operation does to a wave, written once for all generations.
+//! The executor of ferrocm's virtual AMD GPU: what each operation does to a wave, written once for all
+//! generations.
 //!
-//! This crate is a part of [`vgpu`](https://docs.rs/ferrocm-vgpu). It is separate so that changes to the machine or to
-//! its HSA do not recompile the executor. Its API changes with `vgpu`, and most of it is `unsafe`, because a wave
-//! follows any pointer that it is given.
+//! This crate is a part of [`vgpu`](https://docs.rs/ferrocm-vgpu). It is separate so that changes to the
+//! machine or to its HSA do not recompile the executor. Its API changes with `vgpu`, and most of it is
+//! `unsafe`, because a wave follows any pointer that it is given.
 //!
-//! Each decoded instruction is lowered once into [`Code`]: a handler, chosen for the operation, the wave size and the
-//! CPU's vector extensions, and operands resolved to offsets. Running a wave is a loop over handlers.
+//! Each decoded instruction is lowered once into [`Code`]: a handler, chosen for the operation, the wave size
+//! and the CPU's vector extensions, and operands resolved to offsets. Running a wave is a loop over handlers.
 //!
 //! | module | holds |
 //! |---|---|
@@ -30,8 +31,8 @@
 //! | `memory` | loads, stores, atomics |
 #![allow(clippy::precedence, reason = "shifts beside masks are what bit fields look like")]
 
-/// The optimisation level (`opt-level` of Cargo's profile) that the executor was compiled with: `3`, or `0`, which is
-/// about a hundred times slower.
+/// The optimisation level (`opt-level` of Cargo's profile) that the executor was compiled with: `3`, or `0`,
+/// which is about a hundred times slower.
 pub const OPT_LEVEL: &str = env!("FERROCM_VGPU_OPT_LEVEL");
 
 mod access;

@@ -1,4 +1,5 @@
-//! Lowering: from decoded instructions to handlers. It resolves operands, splits modifiers and chooses a handler.
+//! Lowering: from decoded instructions to handlers. It resolves operands, splits modifiers and chooses a
+//! handler.
 
 use gpu_report::FaultKind;
 use vgpu_isa::{
@@ -20,8 +21,8 @@ pub struct Context {
     pub lanes: usize,
 }
 
-/// Decodes the instruction at the start of `bytes`. Instructions that only waves of 64 lanes have are rejected later,
-/// when they are lowered for other waves.
+/// Decodes the instruction at the start of `bytes`. Instructions that only waves of 64 lanes have are
+/// rejected later, when they are lowered for other waves.
 pub(super) fn decode(isa: Isa, bytes: &[u8]) -> Option<Inst> {
     let inst = decode_bits(isa, bytes).or_else(|_| decode_wave64(isa, bytes)).ok()?;
     (inst.op != Op::VIllegal).then_some(inst)
@@ -140,7 +141,8 @@ pub fn lower(inst: &Inst, pc: u64, number: u32, context: &Context, pool: &mut Po
     }
 }
 
-/// A vector instruction of gfx9 whose registers are relative to M0. The registers are determined when it is executed.
+/// A vector instruction of gfx9 whose registers are relative to M0. The registers are determined when it is
+/// executed.
 pub(super) fn indexed(context: &Context, inst: u32) -> Code {
     Code { generation: context.generation, ..bare(run_indexed, 0, inst) }
 }
@@ -172,8 +174,8 @@ fn shifted(inst: &Inst, m0: u32) -> Option<Inst> {
     Some(inst)
 }
 
-/// Resolves an instruction whose registers M0 selects: to a move between these registers, or to the same instruction on
-/// other registers. None if these registers do not exist, or if MODE selects them.
+/// Resolves an instruction whose registers M0 selects: to a move between these registers, or to the same
+/// instruction on other registers. None if these registers do not exist, or if MODE selects them.
 pub fn resolved(inst: &Inst, wave: &Wave) -> Option<Inst> {
     let m0 = wave.sgpr[usize::from(scalar::M0)];
     let (op, from, to) = match inst.op {
@@ -206,8 +208,8 @@ pub fn resolved(inst: &Inst, wave: &Wave) -> Option<Inst> {
     Some(inst)
 }
 
-/// Executes a vector instruction with the low byte of M0 added to register numbers: those of sources 0, 1 and 2 and of
-/// the destination, if bits 12, 13, 14 and 15 of M0 are set.
+/// Executes a vector instruction with the low byte of M0 added to register numbers: those of sources 0, 1 and
+/// 2 and of the destination, if bits 12, 13, 14 and 15 of M0 are set.
 unsafe fn run_indexed(wave: &mut Wave, code: &Code) -> Flow {
     let Some(inst) = wave.inst(code) else { return Flow::Next };
     let m0 = wave.sgpr[usize::from(scalar::M0)];
@@ -280,8 +282,8 @@ fn lower_parts(
     }
 }
 
-/// The code of an instruction with all operands resolved and no handler yet. Special sources get an extra code that
-/// reads them.
+/// The code of an instruction with all operands resolved and no handler yet. Special sources get an extra
+/// code that reads them.
 pub(super) fn operands(inst: &Inst, number: u32, context: &Context, codes: &mut Vec<Code>) -> Option<Code> {
     let signature = inst.op.signature();
     let mut code = bare(unsupported, 0, number);
@@ -320,7 +322,8 @@ pub(super) fn destination(operand: Operand, context: &Context) -> Option<u32> {
     }
 }
 
-/// Resolves a source of the given type. `place` is its number, which selects the temporary row for a special value.
+/// Resolves a source of the given type. `place` is its number, which selects the temporary row for a special
+/// value.
 pub(super) fn source(
     operand: Operand,
     ty: Type,
@@ -375,8 +378,8 @@ pub(super) fn source(
     })
 }
 
-/// The bits of a floating-point inline constant, source code 240..=248. A pair of 16-bit integers reads an f32; a pair
-/// of halves reads one f16 with zeros above it.
+/// The bits of a floating-point inline constant, source code 240..=248. A pair of 16-bit integers reads an
+/// f32; a pair of halves reads one f16 with zeros above it.
 pub(super) fn inline_float(code: u8, ty: Type) -> Option<u64> {
     const VALUES: [f64; 8] = [0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0];
     let elem = match ty.elem {

@@ -1,9 +1,9 @@
 //! Matrix instructions: MFMA and SMFMAC of CDNA, WMMA and SWMMAC of RDNA.
 //!
-//! Each instruction has one row of [`table`], with its shape and types. [`layout`] turns it into a plan: the position
-//! of each chunk of sixteen lanes of each register. A handler follows the plan. It gathers operands into panels of f32
-//! or f64, multiplies and accumulates rows, sixteen columns at a time, and scatters the results. It reads all operands
-//! before it writes anything, so registers may overlap.
+//! Each instruction has one row of [`table`], with its shape and types. [`layout`] turns it into a plan: the
+//! position of each chunk of sixteen lanes of each register. A handler follows the plan. It gathers operands
+//! into panels of f32 or f64, multiplies and accumulates rows, sixteen columns at a time, and scatters the
+//! results. It reads all operands before it writes anything, so registers may overlap.
 //!
 //! | module | holds |
 //! |---|---|
@@ -16,28 +16,29 @@
 //!
 //! # What is exact and what is not
 //! Vendors do not document the order of summation. Here it is:
-//! * f32, xf32 and f64: a chain of fused multiply-adds in the order of K, starting with C. Measurements of gfx90a and
-//!   gfx942 show this for f32 and f64. xf32 operands are truncated to ten digits after the point.
-//! * f16 and bf16 on gfx90a: subnormal operands count as zero. The products of each four columns (two for the old bf16
-//!   instructions) are added pairwise, then to the accumulator. Every sum is rounded, and subnormal sums become zero.
-//!   This matches measurements of gfx90a.
-//! * f16 and bf16 in dense instructions of RDNA: dot products of two (gfx11) or four (gfx12), one after another in the
-//!   order of K, each with the rules and NaNs of `float::dot`. 16-bit results are rounded after each.
-//! * f16 and bf16 on gfx942 and gfx950 and in sparse instructions, and floats of 8 or fewer bits: the same chain of f32
-//!   fused multiply-adds, with exact products. The result differs from the exact sum by at most `K * 2^-24 * (|C| + sum
-//!   of |A * B|)`. Real devices round differently, within about the same bound. 16-bit results are rounded once, at the
-//!   end, to nearest even.
-//! * Scales of gfx950 multiply the elements of A and B, as f32, before the products are added. Values that are then too
-//!   large or too small for f32 become infinite or lose digits, which may not happen on devices.
+//! * f32, xf32 and f64: a chain of fused multiply-adds in the order of K, starting with C. Measurements of
+//!   gfx90a and gfx942 show this for f32 and f64. xf32 operands are truncated to ten digits after the point.
+//! * f16 and bf16 on gfx90a: subnormal operands count as zero. The products of each four columns (two for the
+//!   old bf16 instructions) are added pairwise, then to the accumulator. Every sum is rounded, and subnormal
+//!   sums become zero. This matches measurements of gfx90a.
+//! * f16 and bf16 in dense instructions of RDNA: dot products of two (gfx11) or four (gfx12), one after
+//!   another in the order of K, each with the rules and NaNs of `float::dot`. 16-bit results are rounded
+//!   after each.
+//! * f16 and bf16 on gfx942 and gfx950 and in sparse instructions, and floats of 8 or fewer bits: the same
+//!   chain of f32 fused multiply-adds, with exact products. The result differs from the exact sum by at most
+//!   `K * 2^-24 * (|C| + sum of |A * B|)`. Real devices round differently, within about the same bound.
+//!   16-bit results are rounded once, at the end, to nearest even.
+//! * Scales of gfx950 multiply the elements of A and B, as f32, before the products are added. Values that
+//!   are then too large or too small for f32 become infinite or lose digits, which may not happen on devices.
 //! * Integers: exact. Sums wrap, or saturate with `clamp`.
 //!
-//! MODE is ignored, except for FP16_OVFL and for its rule about subnormal f32 sources, which applies to A and B of MFMA
-//! but not to C and D. Rounding is to nearest even, and subnormals are kept, except in the cases above. Other NaN
-//! results are the default quiet NaN. EXEC is ignored: MFMA reads and writes all lanes in any case, as CDNA specifies.
-//! WMMA requires EXEC to be all ones, and is executed as if it were.
+//! MODE is ignored, except for FP16_OVFL and for its rule about subnormal f32 sources, which applies to A and
+//! B of MFMA but not to C and D. Rounding is to nearest even, and subnormals are kept, except in the cases
+//! above. Other NaN results are the default quiet NaN. EXEC is ignored: MFMA reads and writes all lanes in
+//! any case, as CDNA specifies. WMMA requires EXEC to be all ones, and is executed as if it were.
 //!
-//! Undefined behaviour of instructions is defined here as follows. Fields that select a nonexistent block wrap around.
-//! Lanes of gfx11's A and B above the first sixteen, which must repeat those, are not read.
+//! Undefined behaviour of instructions is defined here as follows. Fields that select a nonexistent block
+//! wrap around. Lanes of gfx11's A and B above the first sixteen, which must repeat those, are not read.
 
 mod body;
 mod eight;
@@ -93,7 +94,8 @@ pub fn source_bits(op: Op) -> Option<u32> {
     Some(row.a.bits() as u32)
 }
 
-/// Lowers an instruction under the rules of any generation. Codes that must run before it are added to `codes`.
+/// Lowers an instruction under the rules of any generation. Codes that must run before it are added to
+/// `codes`.
 pub fn lower_with(
     inst: &Inst,
     number: u32,
@@ -159,7 +161,8 @@ fn registers(operand: Operand, count: u32, lanes: usize) -> Option<u32> {
     (first + count <= 256).then_some((base + first) * lanes as u32)
 }
 
-/// The value of all elements of C if it is not in registers: a constant, or a special value, which `codes` read.
+/// The value of all elements of C if it is not in registers: a constant, or a special value, which `codes`
+/// read.
 fn scalar(operand: Operand, sum: Sum, number: u32, context: &Context, codes: &mut Vec<Code>) -> Option<Src> {
     let elem = match sum {
         Sum::F32 => Elem::F32,

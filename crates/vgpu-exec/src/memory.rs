@@ -11,9 +11,9 @@
 //! | `lds`, `buffer`, `typed`, `scalar`, `scalar_store`, `block` | instructions with rules of their own |
 //! | `to_lds` | loads from memory directly to LDS |
 //!
-//! A handler copies the address registers and finds the lowest and the highest address of the enabled lanes. It checks
-//! that range once against those that the wave has verified, and then moves the data in the widest pieces that the
-//! addresses permit.
+//! A handler copies the address registers and finds the lowest and the highest address of the enabled lanes.
+//! It checks that range once against those that the wave has verified, and then moves the data in the widest
+//! pieces that the addresses permit.
 
 mod atomic;
 mod block;
@@ -45,12 +45,13 @@ use self::moves::splat;
 use super::level::{Body, scalar_handler};
 use super::{Code, Flow, Handler, Level, Wave};
 
-/// The handler of a memory instruction, and the value of [`Code::imm`] that it expects. Operands are lowered as for
-/// other instructions; missing ones are `Src::Const(0)`.
+/// The handler of a memory instruction, and the value of [`Code::imm`] that it expects. Operands are lowered
+/// as for other instructions; missing ones are `Src::Const(0)`.
 pub(crate) struct Lowered {
     pub run: Handler,
     pub imm: i64,
-    /// The number of result registers, if a status register follows them. [`clear_status`] writes it afterwards.
+    /// The number of result registers, if a status register follows them. [`clear_status`] writes it
+    /// afterwards.
     pub status: Option<u32>,
 }
 
@@ -117,7 +118,8 @@ fn subnormals(rmw: Rmw, inst: &Inst, generation: Generation) -> Subnormals {
     }
 }
 
-/// Clears the status register after the data of an access with `tfe`: no page was missing, otherwise there was a fault.
+/// Clears the status register after the data of an access with `tfe`: no page was missing, otherwise there
+/// was a fault.
 pub(crate) fn clear_status(lanes: usize) -> Handler {
     struct Clear;
 

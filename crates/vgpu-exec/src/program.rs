@@ -56,8 +56,8 @@ pub(super) const SKIP: u32 = 1 << 28;
 /// The MODE bits that determine the [`Form`].
 pub const FORM_MODES: u32 = INDEXED | SKIP;
 
-/// The form of lowered code. Some MODE bits change all vector instructions; waves then run different code, so the
-/// normal case costs nothing.
+/// The form of lowered code. Some MODE bits change all vector instructions; waves then run different code, so
+/// the normal case costs nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Form {
     /// Lanes of the wave, 32 or 64.
@@ -374,7 +374,8 @@ fn find_runs(codes: &mut [Code]) {
     }
 }
 
-/// Makes a single call execute both halves of a 64-bit addition. The second half stays in place for jumps to it.
+/// Makes a single call execute both halves of a 64-bit addition. The second half stays in place for jumps to
+/// it.
 fn find_wide_additions(codes: &mut [Code], context: &Context) {
     for at in 1..codes.len() {
         if let Some(run) = valu::wide_add::handler(&codes[at - 1], &codes[at], context) {
@@ -434,8 +435,8 @@ pub fn enter(wave: &mut Wave, program: &Program, pc: u64) -> bool {
     found
 }
 
-/// The address of a wave's current instruction: the one that failed, the one at which it `waits`, or otherwise the next
-/// one.
+/// The address of a wave's current instruction: the one that failed, the one at which it `waits`, or
+/// otherwise the next one.
 pub fn location(wave: &Wave, waits: bool) -> u64 {
     let index = wave.next.wrapping_sub(u32::from(waits));
     let place = wave.unit.as_ref().and_then(|unit| {
@@ -445,8 +446,8 @@ pub fn location(wave: &Wave, waits: bool) -> u64 {
     place.unwrap_or(0)
 }
 
-/// [`run`] without observers. Unlike `run`, it is compiled in this crate, with the executor's settings instead of the
-/// caller's.
+/// [`run`] without observers. Unlike `run`, it is compiled in this crate, with the executor's settings
+/// instead of the caller's.
 ///
 /// # Safety
 /// See [`run`].
@@ -459,8 +460,9 @@ pub unsafe fn run_unwatched(wave: &mut Wave, program: &Program) -> Flow {
 /// instruction, however many codes it became.
 ///
 /// # Safety
-/// The wave must have been set up for this program by [`enter`], with a register file of its size: 256 registers,
-/// another 256 if the generation has ACC registers, and slack for tuples that start at the last register.
+/// The wave must have been set up for this program by [`enter`], with a register file of its size: 256
+/// registers, another 256 if the generation has ACC registers, and slack for tuples that start at the last
+/// register.
 pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -> Flow {
     let mut budget = wave.slice;
     loop {
@@ -468,8 +470,8 @@ pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -
         let Some(unit) = wave.unit.as_ref().filter(|unit| unit.form == form).map(Arc::as_ptr) else {
             return wave.fail(FaultKind::Internal { what: "a wave was run before it was set up".to_owned() });
         };
-        // SAFETY: the wave keeps the unit alive. No handler changes `wave.unit`; only `enter` below does, after the
-        // last use. Counting references here would make all threads write to one cache line.
+        // SAFETY: the wave keeps the unit alive. No handler changes `wave.unit`; only `enter` below does,
+        // after the last use. Counting references here would make all threads write to one cache line.
         let unit = unsafe { &*unit };
         let codes = unit.codes.as_slice();
         wave.set_bases(&unit.pool);
@@ -482,8 +484,8 @@ pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -
         // Whether the previous code belongs to the same instruction.
         let mut inside = false;
         loop {
-            // SAFETY: `code` began in range; every path through a unit ends in an instruction that does not return `Next`, and
-            // jumps were resolved to indices in range.
+            // SAFETY: `code` began in range; every path through a unit ends in an instruction that does not
+            // return `Next`, and jumps were resolved to indices in range.
             let this = unsafe { &*code };
             // Observers do not see codes that belong to no instruction.
             let heard = W::ON && this.sdst != Code::ASIDE;
@@ -506,9 +508,9 @@ pub unsafe fn run<W: Watch>(wave: &mut Wave, program: &Program, watch: &mut W) -
                     return stop(wave, next, fault);
                 }
             }
-            // Nearly all instructions continue with the next one. As a separate branch, this is predicted, and the next
-            // handler is found without waiting for this one's result. Together with the others in one `match`, it would
-            // be a jump table.
+            // Nearly all instructions continue with the next one. As a separate branch, this is predicted,
+            // and the next handler is found without waiting for this one's result. Together with the others
+            // in one `match`, it would be a jump table.
             if flow == Flow::Next {
                 // SAFETY: as above.
                 code = unsafe { code.add(1) };

@@ -1,8 +1,8 @@
 //! Functions that build arrays of lanes and are always inlined.
 //!
-//! `std::array::from_fn` and the arrays' `map` do the same, but they are generic code of another crate. The compiler
-//! places their instances with the standard library's types, apart from the handlers. There, the call for each lane is
-//! neither inlined nor vectorised.
+//! `std::array::from_fn` and the arrays' `map` do the same, but they are generic code of another crate. The
+//! compiler places their instances with the standard library's types, apart from the handlers. There, the
+//! call for each lane is neither inlined nor vectorised.
 
 use std::mem::MaybeUninit;
 

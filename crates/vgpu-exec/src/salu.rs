@@ -44,8 +44,8 @@ pub(super) fn lower(
     Some(())
 }
 
-/// Whether the wave must wait until others see everything that it stored: it waits until no store is outstanding. gfx9
-/// counts loads and stores together.
+/// Whether the wave must wait until others see everything that it stored: it waits until no store is
+/// outstanding. gfx9 counts loads and stores together.
 fn waits_for_stores(inst: &Inst, generation: Generation) -> bool {
     let count = match (inst.op, inst.src) {
         (Op::SWaitcntVscnt, [_, Operand::Imm(count), ..]) => count,
@@ -59,8 +59,8 @@ fn waits_for_stores(inst: &Inst, generation: Generation) -> bool {
     count == 0
 }
 
-/// Makes the wave's stores visible to other host threads before its next load. The host could otherwise reorder the
-/// loads before the stores.
+/// Makes the wave's stores visible to other host threads before its next load. The host could otherwise
+/// reorder the loads before the stores.
 unsafe fn wait_for_stores(wave: &mut Wave, _: &Code) -> Flow {
     if wave.stored {
         wave.stored = false;
@@ -69,8 +69,8 @@ unsafe fn wait_for_stores(wave: &mut Wave, _: &Code) -> Flow {
     Flow::Next
 }
 
-/// Whether an instruction does nothing here: hints, other waits, and cache control. Memory is coherent, and every
-/// instruction completes before the next.
+/// Whether an instruction does nothing here: hints, other waits, and cache control. Memory is coherent, and
+/// every instruction completes before the next.
 fn vanishes(op: Op) -> bool {
     matches!(
         op,

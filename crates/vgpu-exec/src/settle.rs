@@ -1,14 +1,15 @@
 //! Keeps the waves of a workgroup roughly in step after a barrier.
 //!
-//! On hardware, the waves leave a barrier together and continue at about the same rate. Some kernels accidentally rely
-//! on that: all waves read LDS, and then one of them overwrites it without another barrier. rocPRIM's `adjacent_find`
-//! does this after a load from memory. rocSOLVER's small factorisations do it at the head of a loop whose last round
-//! ended in a barrier, and after sums over a row of LDS. If one wave ran ahead here, the others would read the new
-//! value. So a wave that has read LDS since it was last together with the others stops before it writes LDS, until they
-//! have reached a write, a barrier or the end of their time slice. The check for data races still reports such kernels.
+//! On hardware, the waves leave a barrier together and continue at about the same rate. Some kernels
+//! accidentally rely on that: all waves read LDS, and then one of them overwrites it without another barrier.
+//! rocPRIM's `adjacent_find` does this after a load from memory. rocSOLVER's small factorisations do it at
+//! the head of a loop whose last round ended in a barrier, and after sums over a row of LDS. If one wave ran
+//! ahead here, the others would read the new value. So a wave that has read LDS since it was last together
+//! with the others stops before it writes LDS, until they have reached a write, a barrier or the end of their
+//! time slice. The check for data races still reports such kernels.
 //!
-//! Whether a wave has read LDS is tracked at run time, on any path: reads record it, and writes check it. Both are
-//! omitted where they cannot change anything, because the same was done just before.
+//! Whether a wave has read LDS is tracked at run time, on any path: reads record it, and writes check it.
+//! Both are omitted where they cannot change anything, because the same was done just before.
 
 use vgpu_isa::{Fact, Footprint, Format, Inst, Op, Operand};
 
@@ -74,8 +75,8 @@ impl Effect {
         match kind {
             AccessKind::Read => Effect { notes: Since::READ, spoils: 0 },
             AccessKind::Write => Effect { notes: 0, spoils: Since::READ | Since::EXCHANGED },
-            // Programs must not rely on the order of atomic operations, but a wave that has read the value before them
-            // may.
+            // Programs must not rely on the order of atomic operations, but a wave that has read the value
+            // before them may.
             AccessKind::Atomic => {
                 let returns = inst.dst != Operand::None;
                 Effect { notes: if returns { Since::EXCHANGED } else { 0 }, spoils: Since::READ }
@@ -103,8 +104,8 @@ pub(super) struct Around {
 }
 
 impl Settling {
-    /// Advances past an instruction and returns the checks needed around it. `joins`: waves can also reach it by a
-    /// jump.
+    /// Advances past an instruction and returns the checks needed around it. `joins`: waves can also reach it
+    /// by a jump.
     pub(super) fn pass(&mut self, inst: &Inst, joins: bool) -> Around {
         if joins {
             *self = Settling::default();
@@ -131,8 +132,8 @@ impl Settling {
     }
 }
 
-/// A code at which a wave stops if it has done any of `spoils`. It belongs to no instruction, so observers do not see
-/// it.
+/// A code at which a wave stops if it has done any of `spoils`. It belongs to no instruction, so observers do
+/// not see it.
 pub(super) fn stop(spoils: u8, inst: u32) -> Code {
     unsafe fn run(wave: &mut Wave, code: &Code) -> Flow {
         if wave.since.stops(code.imm as u8) { Flow::Settle } else { Flow::Next }
@@ -167,8 +168,8 @@ mod tests {
         Inst { op, format, dst, ..no_inst() }
     }
 
-    /// The instructions after which a wave with other waves beside it stops, if all of them run in a row. `joins` marks
-    /// those that waves can also reach by a jump.
+    /// The instructions after which a wave with other waves beside it stops, if all of them run in a row.
+    /// `joins` marks those that waves can also reach by a jump.
     fn stops(ops: &[Op], joins: &[usize]) -> Vec<usize> {
         let mut settling = Settling::default();
         let (mut wave, mut stops) = (Since::default(), Vec::new());

@@ -1,8 +1,8 @@
 //! Sixteen lanes at a time, for each CPU level.
 //!
-//! [`Simd`] has the building blocks of instructions. Each operation has a lane-by-lane default, which defines its
-//! meaning; levels override those for which they have instructions. Results are bit-identical on every level, except
-//! for which NaN an arithmetic operation returns; instructions settle that themselves.
+//! [`Simd`] has the building blocks of instructions. Each operation has a lane-by-lane default, which defines
+//! its meaning; levels override those for which they have instructions. Results are bit-identical on every
+//! level, except for which NaN an arithmetic operation returns; instructions settle that themselves.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -30,7 +30,8 @@ use super::level::Call;
 /// Lanes of a chunk.
 pub(super) const LANES: usize = 16;
 
-/// Returns `n` and hides its value from the compiler, so that loops over lanes are vectorised instead of unrolled.
+/// Returns `n` and hides its value from the compiler, so that loops over lanes are vectorised instead of
+/// unrolled.
 #[inline(always)]
 pub(super) fn opaque(n: usize) -> usize {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -50,8 +51,8 @@ pub(super) fn here(value: u32) -> u32 {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     {
         let mut value = u64::from(value);
-        // SAFETY: the assembly is empty. It is not declared pure, so the compiler does not move it out of branches and
-        // loops.
+        // SAFETY: the assembly is empty. It is not declared pure, so the compiler does not move it out of
+        // branches and loops.
         unsafe { std::arch::asm!("/* {0} */", inout(reg) value, options(nomem, nostack, preserves_flags)) };
         value as u32
     }
@@ -113,7 +114,8 @@ pub(super) fn lanewise3<S: Simd, A: Copy, B: Copy, C: Copy, R: Copy + Default>(
     result
 }
 
-/// Loops over lanes that are not inlined. Otherwise, a level without vector registers would have one per operation.
+/// Loops over lanes that are not inlined. Otherwise, a level without vector registers would have one per
+/// operation.
 mod outlined {
     use super::LANES;
 
@@ -259,7 +261,8 @@ pub(super) trait Simd: Call + Copy + 'static {
     /// Whether its code has VEX encodings, as with AVX.
     const VEX: bool = false;
 
-    /// Whether handlers support rounding modes other than to nearest even; otherwise the lowest level handles them.
+    /// Whether handlers support rounding modes other than to nearest even; otherwise the lowest level handles
+    /// them.
     const ROUNDS: bool = false;
 
     /// Lanes as an array.

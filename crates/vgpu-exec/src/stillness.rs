@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use super::Wave;
 
-/// A wave's time slice ends after this many backward jumps. A loop with few backward jumps per round is then at the
-/// same jump whenever a slice ends.
+/// A wave's time slice ends after this many backward jumps. A loop with few backward jumps per round is then
+/// at the same jump whenever a slice ends.
 const SLICE: u32 = 2520;
 /// The limit for a wave that stands still.
 const SHORT: u32 = 12;
-/// The limit for a wave that is not yet classified, so that a wave that waits from its start is recognised before it
-/// has wasted much time.
+/// The limit for a wave that is not yet classified, so that a wave that waits from its start is recognised
+/// before it has wasted much time.
 pub(super) const FIRST: u32 = 120;
 
 /// The state of a wave's registers at the end of its last time slice.
@@ -39,9 +39,9 @@ fn digest(words: &[u32], seed: u64) -> u64 {
 }
 
 impl Wave {
-    /// Determines, at the end of a time slice, whether the wave is at the same place as at the end of the previous one,
-    /// with identical registers. Then it loops until others change memory. Such a wave gets short slices until it moves
-    /// on.
+    /// Determines, at the end of a time slice, whether the wave is at the same place as at the end of the
+    /// previous one, with identical registers. Then it loops until others change memory. Such a wave gets
+    /// short slices until it moves on.
     ///
     /// `vectors` are its vector registers. A hash collision is extremely unlikely and only costs time.
     pub fn stands_still(&mut self, vectors: [&[u32]; 2]) -> bool {

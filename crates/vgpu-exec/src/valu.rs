@@ -43,8 +43,8 @@ use super::{Body, Code, Flow, Src, TEMPS, Wave, handler};
 use vgpu_isa::Generation;
 use vgpu_isa::{Elem, Fact, Format, Inst, Modifiers, Op, Operand, Signature, Type, scalar};
 
-// NEW-OP: vector operations, in the table of their type: `integer`, `half`, `single`, `double`, `convert`, `compare`,
-// `dot`….
+// NEW-OP: vector operations, in the table of their type: `integer`, `half`, `single`, `double`, `convert`,
+// `compare`, `dot`….
 /// Lowers a vector instruction.
 pub(super) fn lower(
     inst: &Inst,
@@ -131,8 +131,8 @@ fn with_dpp(
     code.run = choose(inst.op, &mut code, context, false)?;
     arrange(&mut code, signature, context, pool);
     codes.push(code);
-    // An instruction that writes EXEC gives disabled lanes zero, and that is correct for the lanes removed from the
-    // narrowed EXEC.
+    // An instruction that writes EXEC gives disabled lanes zero, and that is correct for the lanes removed
+    // from the narrowed EXEC.
     let exec = Operand::Sgpr(scalar::EXEC);
     if inst.dst != exec && inst.sdst != exec {
         codes.push(after);
@@ -140,7 +140,8 @@ fn with_dpp(
     Some(())
 }
 
-/// A VOPD pair. Both halves read before either writes: if the second reads what the first writes, it reads a copy.
+/// A VOPD pair. Both halves read before either writes: if the second reads what the first writes, it reads a
+/// copy.
 fn dual(inst: &Inst, number: u32, context: &Context, pool: &mut Pool, codes: &mut Vec<Code>) -> Option<()> {
     let (op, dst, [a, b, c]) = inst.dual?;
     let first = Inst { dual: None, format: Format::Vop2, ..*inst };
@@ -189,9 +190,9 @@ fn resolve(inst: &Inst, number: u32, context: &Context, codes: &mut Vec<Code>) -
     Some(code)
 }
 
-/// Inline constants whose format does not follow from the type of the source. Those of `v_fma_mix` have the format in
-/// which the source is read. From gfx11 on, `v_pk_fmac_f16` and dot products have a 16-bit constant in both halves.
-/// Constants of other VOP3P instructions, and of `v_dot2_f32_f16`, stay in the lower half.
+/// Inline constants whose format does not follow from the type of the source. Those of `v_fma_mix` have the
+/// format in which the source is read. From gfx11 on, `v_pk_fmac_f16` and dot products have a 16-bit constant
+/// in both halves. Constants of other VOP3P instructions, and of `v_dot2_f32_f16`, stay in the lower half.
 fn special_constants(inst: &Inst, code: &mut Code, generation: Generation) {
     let mix = matches!(inst.op, Op::VFmaMixF32 | Op::VFmaMixloF16 | Op::VFmaMixhiF16);
     let dot = matches!(
@@ -224,7 +225,8 @@ fn special_constants(inst: &Inst, code: &mut Code, generation: Generation) {
 /// The type of one f16.
 const HALF: Type = Type { elem: Elem::F16, count: 1 };
 
-/// The handler of an operation; sets what it expects in `Code::imm`. With `whole`, 16-bit results have zeros above.
+/// The handler of an operation; sets what it expects in `Code::imm`. With `whole`, 16-bit results have zeros
+/// above.
 fn choose(op: Op, code: &mut Code, context: &Context, whole: bool) -> Option<super::Handler> {
     let signature = op.signature();
     let mods = &mut code.mods;
@@ -315,8 +317,8 @@ const WHOLE: u8 = 0;
 const LOW: u8 = 1;
 const HIGH: u8 = 2;
 
-/// Whether a 16-bit result leaves the other half of its register unchanged: always since gfx10; in gfx9 if the
-/// operation was redefined there.
+/// Whether a 16-bit result leaves the other half of its register unchanged: always since gfx10; in gfx9 if
+/// the operation was redefined there.
 fn keeps_high_half(op: Op, generation: Generation) -> bool {
     !generation.is_cdna()
         || matches!(

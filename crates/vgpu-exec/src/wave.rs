@@ -41,8 +41,8 @@ pub enum Flow {
 /// Executes one instruction on a wave.
 ///
 /// # Safety
-/// The CPU must have the vector extensions that the handler was compiled for, and `Code` must have been lowered for
-/// this wave's size and register counts: handlers index the register file unchecked.
+/// The CPU must have the vector extensions that the handler was compiled for, and `Code` must have been
+/// lowered for this wave's size and register counts: handlers index the register file unchecked.
 pub type Handler = unsafe fn(&mut Wave, &Code) -> Flow;
 
 /// A source operand, resolved.
@@ -58,8 +58,8 @@ pub enum Src {
     Temp(u8),
 }
 
-/// The location of the lanes of any vector operand: a register, a row of `wave.temp` or of the unit's constants, or a
-/// scalar.
+/// The location of the lanes of any vector operand: a register, a row of `wave.temp` or of the unit's
+/// constants, or a scalar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Row {
@@ -98,8 +98,8 @@ pub struct Code {
     pub mods: Modifiers,
     /// The second, scalar destination slot; `Code::ASIDE` in codes that belong to no instruction.
     pub sdst: u8,
-    /// The number of following codes with the same handler, all or none of them [`Code::plain`]. The handler may
-    /// execute them in the same call and then returns [`Flow::Run`].
+    /// The number of following codes with the same handler, all or none of them [`Code::plain`]. The handler
+    /// may execute them in the same call and then returns [`Flow::Run`].
     pub more: u8,
     /// Whether all sources of a vector instruction are vector registers, apart from lane masks.
     pub plain: bool,
@@ -127,20 +127,22 @@ pub struct Wave {
     pub sgpr: [u32; scalar::COUNT],
     /// Rows that belong to no register: permuted or extracted sources, broadcast scalars.
     pub temp: [[u32; 64]; TEMPS],
-    /// The vector register file: register `r`, lane `l` at `r * lanes + l`. 64-byte aligned, ACC registers after `v255`.
+    /// The vector register file: register `r`, lane `l` at `r * lanes + l`. 64-byte aligned, ACC registers
+    /// after `v255`.
     pub vgpr: *mut u32,
-    /// The bases of rows: the register file, `temp`, the unit's constants, the scalar slots. The run loop sets them.
+    /// The bases of rows: the register file, `temp`, the unit's constants, the scalar slots. The run loop
+    /// sets them.
     pub bases: [*const u8; 4],
     /// Scalar condition code.
     pub scc: bool,
-    /// Whether it stored to global memory since it last waited for stores: the host may not have made them visible to
-    /// others yet.
+    /// Whether it stored to global memory since it last waited for stores: the host may not have made them
+    /// visible to others yet.
     pub stored: bool,
     /// 32 or 64.
     pub lanes: u8,
-    /// The MODE register: rounding (bits 0..=3), denormals (4..=7), DX10_CLAMP (8), IEEE (9), FP16_OVFL (23); on gfx9
-    /// also whether vector registers are relative to M0 (27) and vector instructions are skipped (28).
-    /// [`Form`](super::Form) follows these two.
+    /// The MODE register: rounding (bits 0..=3), denormals (4..=7), DX10_CLAMP (8), IEEE (9), FP16_OVFL (23);
+    /// on gfx9 also whether vector registers are relative to M0 (27) and vector instructions are skipped
+    /// (28). [`Form`](super::Form) follows these two.
     pub mode: u32,
     /// The target address of [`Flow::Leave`].
     pub target: u64,
@@ -158,14 +160,15 @@ pub struct Wave {
     pub barrier: *mut Barrier,
     /// How often the barrier had been complete when the wave last passed it.
     pub passed: u64,
-    /// What it has done since it was last together with the others of its workgroup, which decides whether it stops for
-    /// them ([`Flow::Settle`]).
+    /// What it has done since it was last together with the others of its workgroup, which decides whether it
+    /// stops for them ([`Flow::Settle`]).
     pub since: Since,
     /// The round of global wave sync that the wave waits for; 0 if none.
     pub round: u64,
     /// The number of backward jumps after which its next time slice ends.
     pub slice: u32,
-    /// Its state at the end of its last time slice, which shows whether it waits for others; none in the first slice.
+    /// Its state at the end of its last time slice, which shows whether it waits for others; none in the
+    /// first slice.
     pub stillness: Option<Stillness>,
     /// Memory, LDS and scratch memory.
     pub access: Access,
@@ -179,8 +182,8 @@ impl Wave {
     /// A wave without registers; they are set for each workgroup.
     ///
     /// # Safety
-    /// Some pointers are set later: [`Wave::vgpr`], [`Wave::barrier`] and those of [`Wave::access`]. Whenever a
-    /// function of the wave is called, they must be as documented, or null.
+    /// Some pointers are set later: [`Wave::vgpr`], [`Wave::barrier`] and those of [`Wave::access`]. Whenever
+    /// a function of the wave is called, they must be as documented, or null.
     pub unsafe fn new(access: Access) -> Self {
         Wave {
             sgpr: [0; scalar::COUNT],
@@ -209,8 +212,8 @@ impl Wave {
         }
     }
 
-    /// Sets the bases of rows to the register file, `temp`, the constants of the unit that runs next, and the scalar
-    /// slots. The wave must not move until then.
+    /// Sets the bases of rows to the register file, `temp`, the constants of the unit that runs next, and the
+    /// scalar slots. The wave must not move until then.
     #[inline]
     pub fn set_bases(&mut self, pool: &Pool) {
         self.bases = [self.vgpr.cast(), self.temp.as_ptr().cast(), pool.start(), self.sgpr.as_ptr().cast()];
@@ -245,8 +248,8 @@ impl Wave {
 
     /// The workgroup's barrier.
     pub fn barrier_mut(&mut self) -> Option<&mut Barrier> {
-        // SAFETY: null, or the barrier of the workgroup. A single thread runs the workgroup, and nothing else accesses
-        // the barrier while a wave runs.
+        // SAFETY: null, or the barrier of the workgroup. A single thread runs the workgroup, and nothing else
+        // accesses the barrier while a wave runs.
         unsafe { self.barrier.as_mut() }
     }
 
@@ -255,8 +258,8 @@ impl Wave {
     pub fn scalar64(&self, slot: u8) -> u64 {
         let (low, high) = pair(slot);
         let (low, high) = (&raw const self.sgpr[low], &raw const self.sgpr[high]);
-        // A single read of both would wait until separate writes of the halves have reached the cache. Volatile reads
-        // stay separate. SAFETY: both are slots.
+        // A single read of both would wait until separate writes of the halves have reached the cache.
+        // Volatile reads stay separate. SAFETY: both are slots.
         unsafe { u64::from(low.read_volatile()) | u64::from(high.read_volatile()) << 32 }
     }
 
@@ -327,15 +330,17 @@ impl Wave {
         }
     }
 
-    /// The lanes of a vector register, with zeros beyond the wave's size; from 256 on, they are ACC registers.
+    /// The lanes of a vector register, with zeros beyond the wave's size; from 256 on, they are ACC
+    /// registers.
     ///
     /// # Safety
-    /// The wave must be set up for a program, and an instruction of the program must use the register, or one shortly
-    /// before it.
+    /// The wave must be set up for a program, and an instruction of the program must use the register, or one
+    /// shortly before it.
     pub unsafe fn vector(&self, register: u16) -> [u32; 64] {
         let lanes = usize::from(self.lanes);
         let mut values = [0; 64];
-        // SAFETY: the wave's file holds every register that the decoder accepts, and slack after the last one.
+        // SAFETY: the wave's file holds every register that the decoder accepts, and slack after the last
+        // one.
         unsafe {
             let from = self.vgpr.add(usize::from(register) * lanes);
             std::ptr::copy_nonoverlapping(from, values.as_mut_ptr(), lanes);

@@ -7,9 +7,9 @@ const RESOURCES: usize = 64;
 
 /// The resources of one dispatch, created when its first instruction needs them.
 ///
-/// Hardware has one set for many dispatches, and a kernel must initialise it before another kernel uses it. Here, each
-/// dispatch starts with a fresh set: the first barrier on a resource initialises it with its own count, which is what
-/// such a kernel would do.
+/// Hardware has one set for many dispatches, and a kernel must initialise it before another kernel uses it.
+/// Here, each dispatch starts with a fresh set: the first barrier on a resource initialises it with its own
+/// count, which is what such a kernel would do.
 #[derive(Debug, Default)]
 pub struct WaveSync(OnceLock<Box<[Mutex<Resource>; RESOURCES]>>);
 
@@ -32,8 +32,8 @@ impl WaveSync {
         self.resource(number).missing = Some(others);
     }
 
-    /// `ds_gws_barrier`: a wave arrives; in later rounds, `others` waves arrive besides the last one. Returns the round
-    /// to wait for, or none if this wave was the last.
+    /// `ds_gws_barrier`: a wave arrives; in later rounds, `others` waves arrive besides the last one. Returns
+    /// the round to wait for, or none if this wave was the last.
     pub(crate) fn arrive(&self, number: u32, others: u32) -> Option<u64> {
         let mut resource = self.resource(number);
         match resource.missing.unwrap_or(others) {

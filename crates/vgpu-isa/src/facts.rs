@@ -58,7 +58,8 @@ facts! {
     READS_EXEC
     /// Writes EXEC, without naming it.
     WRITES_EXEC
-    /// Combines its source with EXEC in EXEC (`s_and_saveexec_b64`, `s_andn1_wrexec_b64`), as wide as its operands are.
+    /// Combines its source with EXEC in EXEC (`s_and_saveexec_b64`, `s_andn1_wrexec_b64`), as wide as its
+    /// operands are.
     MASKS_EXEC
     /// EXEC's old value is lost: the result is the new one (`s_andn1_wrexec_b64`).
     RETURNS_EXEC
@@ -78,7 +79,8 @@ facts! {
     COMPARE
     /// Does on one scalar what a vector operation does on each lane: `v_s_rcp_f32`….
     PSEUDO_SCALAR
-    /// A vector instruction whose scalar destination is no lane mask: `v_readlane`, `v_readfirstlane`, `v_s_rcp_f32`….
+    /// A vector instruction whose scalar destination is no lane mask: `v_readlane`, `v_readfirstlane`,
+    /// `v_s_rcp_f32`….
     SCALAR_RESULT
     /// Moves values between lanes.
     PERMUTES
@@ -88,15 +90,18 @@ facts! {
     FLOAT8
     /// A matrix instruction of gfx9, whose operands may be accumulation registers.
     MFMA
-    /// A matrix instruction whose `cbsz` and `blgp` are the formats of the first two matrices, which say how many registers those take.
+    /// A matrix instruction whose `cbsz` and `blgp` are the formats of the first two matrices, which say how
+    /// many registers those take.
     FORMATS
-    /// Its result is what a truth table says of each bit of its sources; the table takes the place of modifiers.
+    /// Its result is what a truth table says of each bit of its sources; the table takes the place of
+    /// modifiers.
     TRUTH_TABLE
     /// A matrix instruction of gfx11 and gfx12.
     WMMA
     /// A matrix instruction whose first matrix is sparse.
     SPARSE
-    /// A matrix instruction in gfx11's layout, of which a wave of 64 has as many registers of A and B as a wave of 32.
+    /// A matrix instruction in gfx11's layout, of which a wave of 64 has as many registers of A and B as a
+    /// wave of 32.
     GFX11_LAYOUT
     /// Finds its address through a buffer descriptor.
     BUFFER

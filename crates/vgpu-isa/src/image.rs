@@ -318,8 +318,8 @@ fn ray_registers(generation: Generation, name: &Name<'_>, fields: &Fields) -> (u
     (4, addresses)
 }
 
-/// How many registers of data and addresses LLVM gives an instruction: as many as dimension and mask ask for, if there is such
-/// an instruction and the registers exist; else what it assumed at first.
+/// How many registers of data and addresses LLVM gives an instruction: as many as dimension and mask ask for,
+/// if there is such an instruction and the registers exist; else what it assumed at first.
 fn registers(generation: Generation, name: &Name<'_>, fields: &Fields) -> (u32, Vec<Registers>) {
     let list = fields.more != 0;
     let (least, most) = match generation {

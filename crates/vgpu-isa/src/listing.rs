@@ -44,9 +44,9 @@ struct Symbol<'a> {
     label: bool,
 }
 
-/// Lists all executable sections of the code object in `bytes`: what `llvm-objdump -d` prints after its first lines, which
-/// name the file. Lane masks are those of a wave of 64 where all kernels of the object have such waves, for which llvm-objdump
-/// has to be told `--mattr=+wavefrontsize64`.
+/// Lists all executable sections of the code object in `bytes`: what `llvm-objdump -d` prints after its first
+/// lines, which name the file. Lane masks are those of a wave of 64 where all kernels of the object have such
+/// waves, for which llvm-objdump has to be told `--mattr=+wavefrontsize64`.
 pub fn listing(bytes: &[u8], text: &mut String) -> Result<Listed, ListingError> {
     let object = CodeObject::parse(bytes)?;
     let processor = &object.target().processor;

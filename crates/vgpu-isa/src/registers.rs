@@ -61,21 +61,22 @@ impl std::fmt::Display for Span {
     }
 }
 
-/// What an instruction reads and writes. Lanes that EXEC disables keep their value, and so does the rest of a register of which
-/// an instruction writes a part.
+/// What an instruction reads and writes. Lanes that EXEC disables keep their value, and so does the rest of a
+/// register of which an instruction writes a part.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Registers {
     /// What it reads, in the order of its operands, implicit ones after them.
     pub read: Vec<Span>,
     /// What it writes.
     pub written: Vec<Span>,
-    /// Further registers, or others, that M0 or MODE choose (`v_movrels_b32`, what is between `s_set_gpr_idx_on` and
-    /// `s_set_gpr_idx_off`, `s_cbranch_join`…).
+    /// Further registers, or others, that M0 or MODE choose (`v_movrels_b32`, what is between
+    /// `s_set_gpr_idx_on` and `s_set_gpr_idx_off`, `s_cbranch_join`…).
     pub indirect: bool,
 }
 
 impl Inst {
-    /// The registers it reads and writes in a wave of 32 or 64 lanes. MODE and the program counter are not among them.
+    /// The registers it reads and writes in a wave of 32 or 64 lanes. MODE and the program counter are not
+    /// among them.
     pub fn registers(&self, lanes: u8) -> Registers {
         let mut found = Registers::default();
         let signature = self.op.signature();

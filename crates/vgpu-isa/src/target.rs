@@ -41,8 +41,8 @@ impl Generation {
         matches!(self, Generation::Gfx9 | Generation::Gfx940)
     }
 
-    /// Whether ECC guards registers (`sramecc+` in the target id), which are then always written whole: loads to one half clear the
-    /// other.
+    /// Whether ECC guards registers (`sramecc+` in the target id), which are then always written whole: loads
+    /// to one half clear the other.
     pub const fn has_register_ecc(self) -> bool {
         self.is_cdna()
     }
@@ -235,8 +235,8 @@ impl Target {
         self.isa.generation()
     }
 
-    /// What a kernel takes by its descriptor, in workgroups of so many work-items with so many bytes of LDS, dynamic LDS
-    /// included.
+    /// What a kernel takes by its descriptor, in workgroups of so many work-items with so many bytes of LDS,
+    /// dynamic LDS included.
     pub fn resources(&self, descriptor: &KernelDescriptor, workgroup: u32, lds: u32) -> Resources {
         let wave_size = descriptor.wavefront_size();
         let granule = self.vgpr_granule[usize::from(wave_size == 32)];

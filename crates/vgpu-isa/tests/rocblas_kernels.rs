@@ -1,8 +1,9 @@
-//! All machine code in Debian's packages of rocBLAS: it decodes, prints as LLVM prints it, and its metadata is read.
+//! All machine code in Debian's packages of rocBLAS: it decodes, prints as LLVM prints it, and its metadata
+//! is read.
 //!
 //! `cargo xtask test rocblas-kernels RELEASE` fetches the packages and names the folder of the kernels in
-//! `FERROCM_ROCBLAS_KERNELS`; without it, nothing is tested. Where llvm-objdump 22 is installed, each listing is compared with
-//! its.
+//! `FERROCM_ROCBLAS_KERNELS`; without it, nothing is tested. Where llvm-objdump 22 is installed, each listing
+//! is compared with its.
 
 mod objdump;
 

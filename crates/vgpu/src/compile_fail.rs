@@ -1,5 +1,5 @@
-//! What safe code must not be able to do, as documentation tests. Each test is paired with the same code inside
-//! `unsafe`, which compiles: so the missing `unsafe` is the only reason that the safe version fails.
+//! What safe code must not be able to do, as documentation tests. Each test is paired with the same code
+//! inside `unsafe`, which compiles: so the missing `unsafe` is the only reason that the safe version fails.
 #![allow(dead_code, reason = "they are there for their documentation")]
 
 /// The HSA table accepts any pointer.
@@ -19,7 +19,8 @@
 /// ```
 struct HsaFunctions;
 
-/// A kernel can write any memory that the machine knows, even if another part of the program holds a reference to it.
+/// A kernel can write any memory that the machine knows, even if another part of the program holds a
+/// reference to it.
 ///
 /// ```compile_fail,E0133
 /// # use vgpu::machine::{Dispatch, Machine};

@@ -114,8 +114,8 @@ impl DeviceConfig {
         })
     }
 
-    /// The same devices under their shortest name, without features. A device has the processor's features, stated or
-    /// not, so `gfx90a` without them is the same device.
+    /// The same devices under their shortest name, without features. A device has the processor's features,
+    /// stated or not, so `gfx90a` without them is the same device.
     #[must_use]
     pub fn without_features(mut self) -> Self {
         (self.target.sramecc, self.target.xnack) = Default::default();

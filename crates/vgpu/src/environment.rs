@@ -4,8 +4,8 @@ use variables::{DEVICE, HSA_DEVICE, Variable};
 
 use crate::DeviceConfig;
 
-/// The devices named by `FERROCM_HSA_DEVICE`, or otherwise by `FERROCM_DEVICE` if that names virtual GPUs. If neither
-/// is set, the default device.
+/// The devices named by `FERROCM_HSA_DEVICE`, or otherwise by `FERROCM_DEVICE` if that names virtual GPUs. If
+/// neither is set, the default device.
 ///
 /// # Errors
 /// What is wrong with the variable, as text.

@@ -15,9 +15,9 @@
 //! | `timeline` | timeline events of all of these |
 //! | `loader`, `loader_amd` | executables, code objects, their symbols; the AMD loader extension |
 //!
-//! Invalid handles, null pointers and wrong sizes are errors, not crashes, as far as a C interface allows: an address
-//! outside the machine's allocations is assumed to be the caller's own memory. A panic in this code, which is a bug,
-//! becomes `HSA_STATUS_ERROR`.
+//! Invalid handles, null pointers and wrong sizes are errors, not crashes, as far as a C interface allows: an
+//! address outside the machine's allocations is assumed to be the caller's own memory. A panic in this code,
+//! which is a bug, becomes `HSA_STATUS_ERROR`.
 
 mod agent;
 mod beside;
@@ -97,14 +97,14 @@ pub fn table() -> &'static Table {
     })
 }
 
-/// Makes each call of these functions a slice of the timeline, if one is written. This is for programs that call HSA
-/// directly or through a library that writes no timeline.
+/// Makes each call of these functions a slice of the timeline, if one is written. This is for programs that
+/// call HSA directly or through a library that writes no timeline.
 pub fn show_calls() {
     timeline::show_calls();
 }
 
-/// Whether a table of HSA functions, such as the drop-in library's, belongs to a virtual GPU. The build version tells.
-/// HSA must be initialised.
+/// Whether a table of HSA functions, such as the drop-in library's, belongs to a virtual GPU. The build
+/// version tells. HSA must be initialised.
 pub fn is_behind(hsa: &Table) -> bool {
     let mut version: *const std::ffi::c_char = std::ptr::null();
     let attribute = hsa_sys::hsa_system_info_t::HSA_AMD_SYSTEM_INFO_BUILD_VERSION;

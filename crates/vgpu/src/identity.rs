@@ -13,7 +13,8 @@ pub struct Identity {
     pub index: usize,
     /// Bytes of memory it has.
     pub memory: u64,
-    /// Its place on the PCI bus: the bus in bits 8 to 15, the device in bits 3 to 7, the function in bits 0 to 2.
+    /// Its place on the PCI bus: the bus in bits 8 to 15, the device in bits 3 to 7, the function in bits 0
+    /// to 2.
     pub location: u32,
     /// An identifier that stays the same from run to run.
     pub unique: u64,

@@ -1,12 +1,12 @@
 //! The machine behind the HSA API: devices, memory, code objects, dispatches, workgroups and waves.
 //!
-//! One [`Machine`] serves the process. [`Machine::attach`] adds devices, [`Machine::memory`] holds all memory,
-//! [`Device::load`] loads kernels, and [`Device::dispatch`] runs one and returns when it is done. A faulty kernel ends
-//! its dispatch with a [`Fault`]; the process and other dispatches continue.
+//! One [`Machine`] serves the process. [`Machine::attach`] adds devices, [`Machine::memory`] holds all
+//! memory, [`Device::load`] loads kernels, and [`Device::dispatch`] runs one and returns when it is done. A
+//! faulty kernel ends its dispatch with a [`Fault`]; the process and other dispatches continue.
 //!
-//! This layer does not track who owns memory. Its addresses are host addresses, and any kernel may write any memory
-//! that the machine knows. That is why dispatching and freeing are `unsafe`. Programs use `hip` or `hsa`, which track
-//! ownership.
+//! This layer does not track who owns memory. Its addresses are host addresses, and any kernel may write any
+//! memory that the machine knows. That is why dispatching and freeing are `unsafe`. Programs use `hip` or
+//! `hsa`, which track ownership.
 
 #[doc(hidden)]
 pub mod check;
@@ -56,8 +56,8 @@ pub use vgpu_exec::Access;
 pub use vgpu_exec::{PRIVATE_APERTURE, SHARED_APERTURE, WaveFault, on_interrupt};
 pub use vgpu_isa::{Generation, TARGETS, Target};
 
-/// Adds devices to the process's virtual machine and returns the index of the first among its GPU agents. Attaching an
-/// equal configuration again returns the same index.
+/// Adds devices to the process's virtual machine and returns the index of the first among its GPU agents.
+/// Attaching an equal configuration again returns the same index.
 ///
 /// # Errors
 /// The configuration is invalid.
@@ -170,7 +170,8 @@ impl Machine {
         self.devices.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds devices and returns the index of the first. Attaching an equal configuration again returns the same index.
+    /// Adds devices and returns the index of the first. Attaching an equal configuration again returns the
+    /// same index.
     ///
     /// # Errors
     /// The configuration is invalid, or one of these environment variables is: `FERROCM_VGPU_TRACE`,
@@ -224,15 +225,15 @@ impl Machine {
         self.shared.codes.find(address)
     }
 
-    /// Sets the time limit of dispatches; none lets them run for ever. The environment variable `FERROCM_VGPU_TIMEOUT`
-    /// (`30`, `1.5s`, `500ms`) sets the initial value of the process.
+    /// Sets the time limit of dispatches; none lets them run for ever. The environment variable
+    /// `FERROCM_VGPU_TIMEOUT` (`30`, `1.5s`, `500ms`) sets the initial value of the process.
     pub fn set_timeout(&self, limit: Option<Duration>) {
         *self.shared.timeout.write().unwrap_or_else(PoisonError::into_inner) = limit;
     }
 
-    /// Sets how many threads run the workgroups of each dispatch that begins from now on: 1 to 1024, including the
-    /// thread that dispatches. The environment variable `FERROCM_VGPU_THREADS` sets the initial value of the process;
-    /// without it, there is one thread for each core that the process may use.
+    /// Sets how many threads run the workgroups of each dispatch that begins from now on: 1 to 1024,
+    /// including the thread that dispatches. The environment variable `FERROCM_VGPU_THREADS` sets the initial
+    /// value of the process; without it, there is one thread for each core that the process may use.
     pub fn set_threads(&self, count: usize) {
         self.shared.pool.set_threads(count);
     }
@@ -242,16 +243,16 @@ impl Machine {
         self.shared.pool.threads()
     }
 
-    /// The vector extensions of the host that execute kernels: `AVX-512`, `AVX2` or `baseline`. The default is the best
-    /// that the CPU has; the environment variable `FERROCM_VGPU_VECTORS` selects another: `avx512`, `avx2`, `baseline`.
-    /// No device starts if the CPU lacks the selected one.
+    /// The vector extensions of the host that execute kernels: `AVX-512`, `AVX2` or `baseline`. The default
+    /// is the best that the CPU has; the environment variable `FERROCM_VGPU_VECTORS` selects another:
+    /// `avx512`, `avx2`, `baseline`. No device starts if the CPU lacks the selected one.
     pub fn vectors(&self) -> &'static str {
         Level::detect().name()
     }
 
-    /// Sets the checks of dispatches that begin from now on, unless a dispatch [overrides](Dispatch::checks) them.
-    /// Reads of device memory are checked if it was allocated while `uninitialised` was on. The environment variable
-    /// `FERROCM_VGPU_CHECK` sets the initial value of the process.
+    /// Sets the checks of dispatches that begin from now on, unless a dispatch [overrides](Dispatch::checks)
+    /// them. Reads of device memory are checked if it was allocated while `uninitialised` was on. The
+    /// environment variable `FERROCM_VGPU_CHECK` sets the initial value of the process.
     pub fn set_checks(&self, checks: Checks) {
         self.shared.checker.set(checks);
     }
@@ -261,20 +262,21 @@ impl Machine {
         self.shared.checker.checks()
     }
 
-    /// Switches the counting of instructions on or off, for dispatches that begin from now on. It is off at first and
-    /// then costs nothing.
+    /// Switches the counting of instructions on or off, for dispatches that begin from now on. It is off at
+    /// first and then costs nothing.
     pub fn count_instructions(&self, on: bool) {
         self.shared.executed.switch(on);
     }
 
-    /// Switches counters on or off, for dispatches that begin from now on: see [`DispatchStats::counters`]. They are
-    /// off at first and then cost nothing.
+    /// Switches counters on or off, for dispatches that begin from now on: see [`DispatchStats::counters`].
+    /// They are off at first and then cost nothing.
     pub fn set_counters(&self, on: bool) {
         self.shared.profiler.switch(on);
     }
 
-    /// The instructions of all dispatches that ended while [`count_instructions`](Machine::count_instructions) was on.
-    /// A dispatch through the HSA API is counted before its completion signal is set.
+    /// The instructions of all dispatches that ended while
+    /// [`count_instructions`](Machine::count_instructions) was on. A dispatch through the HSA API is counted
+    /// before its completion signal is set.
     pub fn executed(&self) -> Executed {
         self.shared.executed.total()
     }
@@ -327,12 +329,12 @@ impl Device {
         &self.machine.memory
     }
 
-    /// Loads a code object. `resolve` returns the addresses of symbols that it uses but does not define, such as
-    /// agent-global variables defined by the program.
+    /// Loads a code object. `resolve` returns the addresses of symbols that it uses but does not define, such
+    /// as agent-global variables defined by the program.
     ///
     /// # Errors
-    /// The code object is malformed or built for another target, a symbol or relocation cannot be resolved, or memory
-    /// is exhausted.
+    /// The code object is malformed or built for another target, a symbol or relocation cannot be resolved,
+    /// or memory is exhausted.
     pub fn load(
         &self,
         bytes: &[u8],
@@ -350,9 +352,10 @@ impl Device {
     /// The dispatch cannot be started (then nothing has run), or its first fault.
     ///
     /// # Safety
-    /// The kernel can read and write all memory that the [machine](Machine::memory) knows, whoever allocated or
-    /// registered it. Until this returns, the host must hold no references to memory that the kernel writes, and no
-    /// exclusive references to memory that it reads. The arguments must have the types that the kernel expects.
+    /// The kernel can read and write all memory that the [machine](Machine::memory) knows, whoever allocated
+    /// or registered it. Until this returns, the host must hold no references to memory that the kernel
+    /// writes, and no exclusive references to memory that it reads. The arguments must have the types that
+    /// the kernel expects.
     pub unsafe fn dispatch(&self, dispatch: &Dispatch) -> Result<DispatchStats, DispatchError> {
         dispatch::run(self, dispatch, None)
     }

@@ -1,5 +1,5 @@
-//! Work for the graphics pipeline: a triangle that covers an image. It is coloured from one buffer, and the image is
-//! copied to another.
+//! Work for the graphics pipeline: a triangle that covers an image. It is coloured from one buffer, and the
+//! image is copied to another.
 
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use crate::{Buffer, Named, Result, Vulkan, shaders};
 
 const FORMAT: vk::Format = vk::Format::R32_UINT;
 
-/// Draws `3 * from[i] + 1` as the pixels of an image of 32-bit numbers, row by row, and copies them to a buffer.
+/// Draws `3 * from[i] + 1` as the pixels of an image of 32-bit numbers, row by row, and copies them to a
+/// buffer.
 pub struct Drawing {
     // The commands are dropped first.
     recorded: Recorded,

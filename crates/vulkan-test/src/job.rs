@@ -88,8 +88,8 @@ impl Recorded {
     ) -> Result<Self> {
         let device = &vulkan.device;
         let create = vk::CommandPoolCreateInfo::default().queue_family_index(vulkan.family);
-        // SAFETY: the structs are valid, and only this thread records commands. The created objects are destroyed with
-        // `recorded`.
+        // SAFETY: the structs are valid, and only this thread records commands. The created objects are
+        // destroyed with `recorded`.
         unsafe {
             let pool = device.create_command_pool(&create, None).named("vkCreateCommandPool")?;
             let mut recorded = Self { vulkan: vulkan.clone(), pool, commands: vk::CommandBuffer::null() };
@@ -320,7 +320,8 @@ impl Drop for Pipeline {
     }
 }
 
-/// A compute shader that writes `3 * from[i] + 1` to `to[i]`, for as many 32-bit elements as both buffers have.
+/// A compute shader that writes `3 * from[i] + 1` to `to[i]`, for as many 32-bit elements as both buffers
+/// have.
 pub struct Compute {
     // The commands are dropped first.
     recorded: Recorded,
@@ -368,8 +369,8 @@ impl Compute {
         self.recorded.run()
     }
 
-    /// Makes the queue run it once a timeline reaches a value, and then raise another timeline. Does not wait for
-    /// either.
+    /// Makes the queue run it once a timeline reaches a value, and then raise another timeline. Does not wait
+    /// for either.
     ///
     /// # Errors
     /// Vulkan refuses.

@@ -1,5 +1,5 @@
-//! The parts of Vulkan that tests of memory shared with HIP need: a device, buffers that are exported or in host
-//! memory, timelines, and two programs, one with a compute shader and one that draws.
+//! The parts of Vulkan that tests of memory shared with HIP need: a device, buffers that are exported or in
+//! host memory, timelines, and two programs, one with a compute shader and one that draws.
 //!
 //! The loader is opened when a test runs. [`Vulkan::open`] fails if there is no loader or no suitable device.
 

@@ -53,8 +53,9 @@ impl Buffer {
     /// Vulkan refuses; [`Error::NoMemory`] if it cannot import host memory.
     ///
     /// # Safety
-    /// The memory must hold this many bytes until the buffer is dropped; address and size must be multiples of
-    /// [`Vulkan::host_alignment`]. The host and HIP must not access the memory while Vulkan's work uses it.
+    /// The memory must hold this many bytes until the buffer is dropped; address and size must be multiples
+    /// of [`Vulkan::host_alignment`]. The host and HIP must not access the memory while Vulkan's work uses
+    /// it.
     pub unsafe fn on_host(vulkan: &Arc<Vulkan>, address: *mut c_void, bytes: usize) -> Result<Self> {
         let kind = vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
         let on_host = vulkan.on_host.as_ref().ok_or(Error::NoMemory("the host's"))?;

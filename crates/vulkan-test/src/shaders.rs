@@ -121,7 +121,8 @@ mod tests {
 
     use super::*;
 
-    /// Following the lengths of instructions leads from the header to the end, and each identifier is defined once.
+    /// Following the lengths of instructions leads from the header to the end, and each identifier is defined
+    /// once.
     #[test]
     fn modules_are_whole() {
         for words in [compute(), vertex(), fragment(64)] {

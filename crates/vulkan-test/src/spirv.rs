@@ -184,8 +184,8 @@ impl Module {
         self.step(Op::Label, &[end]);
     }
 
-    /// The words of the module. Its function `main` has an execution model, optionally a mode, and the variables that
-    /// it accesses.
+    /// The words of the module. Its function `main` has an execution model, optionally a mode, and the
+    /// variables that it accesses.
     pub(crate) fn finish(
         mut self,
         model: u32,

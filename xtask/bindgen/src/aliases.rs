@@ -1,4 +1,5 @@
-//! Other names that people search for: CUDA's, according to hipify, and those defined by macros in the headers.
+//! Other names that people search for: CUDA's, according to hipify, and those defined by macros in the
+//! headers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -209,7 +209,8 @@ fn flag_type(name: &str, repr: &str, attributes: &[Attribute]) -> Vec<Item> {
     })
 }
 
-/// The constants and operators of a flag type. This is a macro call, which the pretty printer would leave on one line.
+/// The constants and operators of a flag type. This is a macro call, which the pretty printer would leave on
+/// one line.
 fn flag_values(name: &str, repr: &str, values: &[(String, Constant)]) -> String {
     let mut text = format!("sys_load::bitflags::bitflags! {{\n    impl {name}: {repr} {{\n");
     for (name, constant) in values {

@@ -249,7 +249,8 @@ pub(crate) fn signature(function: &ForeignItemFn) -> (Vec<String>, String) {
     (arguments.collect(), result)
 }
 
-/// Whether calls of the two functions pass arguments differently, or point to structures with different layouts.
+/// Whether calls of the two functions pass arguments differently, or point to structures with different
+/// layouts.
 pub(crate) fn called_differently(old: (&ForeignItemFn, &Api), new: (&ForeignItemFn, &Api)) -> bool {
     let classes = |(function, api): (&ForeignItemFn, &Api)| {
         let (arguments, result) = signature(function);

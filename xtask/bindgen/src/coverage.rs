@@ -1,4 +1,5 @@
-//! Writes `docs/generated/coverage.md`: every C function, its implementations, and the safe API that calls it or why there is none.
+//! Writes `docs/generated/coverage.md`: every C function, its implementations, and the safe API that calls it
+//! or why there is none.
 //!
 //! | module | holds |
 //! |---|---|

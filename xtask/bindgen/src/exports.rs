@@ -1,4 +1,5 @@
-//! Writes the exported functions of a drop-in for a vendor's library: a row for each, and a macro that makes it call the table's entry.
+//! Writes the exported functions of a drop-in for a vendor's library: a row for each, and a macro that makes
+//! it call the table's entry.
 
 use std::fmt::Write as _;
 

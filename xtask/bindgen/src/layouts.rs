@@ -114,7 +114,8 @@ fn merged_record<'a>(merged: &'a Merged, name: &str) -> Option<&'a Record> {
     }
 }
 
-/// Lists the fields that both `theirs` (a version's) and `ours` (the Rust type's) have, including those of nested unnamed types.
+/// Lists the fields that both `theirs` (a version's) and `ours` (the Rust type's) have, including those of
+/// nested unnamed types.
 fn flatten(
     merged: &Merged,
     api: &Api,
@@ -154,7 +155,8 @@ fn c_field(field: &Field) -> &str {
     }
 }
 
-/// The C name of a type: the name after its body, else its tag, even if bindgen prefixed the enclosing type's name.
+/// The C name of a type: the name after its body, else its tag, even if bindgen prefixed the enclosing type's
+/// name.
 fn c_name(name: &str, sources: &str, api: &Api) -> String {
     let is_named_after_its_body = sources.match_indices(name).any(|(at, _)| {
         sources[..at].trim_end().ends_with('}') && sources[at + name.len()..].trim_start().starts_with(';')

@@ -27,7 +27,8 @@ pub(crate) struct FlagGroup {
 pub(crate) struct DropIn {
     /// Its folder.
     pub(crate) crate_folder: &'static str,
-    /// Whether one file replaces every version, because all have the same `SONAME`; otherwise only the newest.
+    /// Whether one file replaces every version, because all have the same `SONAME`; otherwise only the
+    /// newest.
     pub(crate) every_version: bool,
     /// How an exported function calls the table.
     pub(crate) calls: Calls,
@@ -40,8 +41,8 @@ pub(crate) enum Calls {
     Direct,
     /// The same, and the crate's `observe` gets the name and the result of each called function.
     Observed,
-    /// Through the crate's `call`, which provides the table, or chooses the status if there is none. Functions that
-    /// return no status, and these, use its `table`.
+    /// Through the crate's `call`, which provides the table, or chooses the status if there is none.
+    /// Functions that return no status, and these, use its `table`.
     Optional(&'static [&'static str]),
 }
 

@@ -1,4 +1,5 @@
-//! Merges the declarations of all versions of a library's headers into a superset, and records the differences of each older version.
+//! Merges the declarations of all versions of a library's headers into a superset, and records the
+//! differences of each older version.
 
 use std::collections::{BTreeSet, HashSet};
 

@@ -1,7 +1,7 @@
 //! Functions that a version's headers declare but its library does not export.
 //!
-//! Found by comparing the headers with the symbols of the libraries in Debian's packages. `cargo xtask test rocm`
-//! checks every row against those libraries, and that there are no others.
+//! Found by comparing the headers with the symbols of the libraries in Debian's packages. `cargo xtask test
+//! rocm` checks every row against those libraries, and that there are no others.
 
 /// Library (as its report is named), versions, symbol; one row per symbol.
 pub(crate) static UNEXPORTED: &[(&str, &[&str], &str)] = &[

@@ -85,7 +85,8 @@ impl About {
         }
     }
 
-    /// Reads version and homepage from the workspace, and the time from `SOURCE_DATE_EPOCH`, else from the last commit.
+    /// Reads version and homepage from the workspace, and the time from `SOURCE_DATE_EPOCH`, else from the
+    /// last commit.
     pub(crate) fn of_workspace(maintainer: Option<String>) -> Result<Self> {
         let manifest = workspace().join("Cargo.toml");
         let field = |name: &str| {

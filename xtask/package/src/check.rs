@@ -1,4 +1,5 @@
-//! Installs packages as users do and runs their programs: in a bare Debian 12, in a fresh virtual environment, in fresh folders.
+//! Installs packages as users do and runs their programs: in a bare Debian 12, in a fresh virtual
+//! environment, in fresh folders.
 
 mod consumer;
 mod debian;
@@ -150,7 +151,8 @@ impl Checks {
         Ok(folder.join(archive_name(&self.about)))
     }
 
-    /// A HIP program in C++, compiled by the device compiler and linked with the library of the archive, else of Debian's package.
+    /// A HIP program in C++, compiled by the device compiler and linked with the library of the archive, else
+    /// of Debian's package.
     fn program(&self) -> Result<Program> {
         device_compiler::toolchain::find()?;
         let root = match self.out.join(format!("{}.tar.gz", archive_name(&self.about))).is_file() {

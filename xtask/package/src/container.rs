@@ -13,7 +13,8 @@ use crate::deb;
 use crate::sign::sha256;
 use crate::tree::{Entry, Tree};
 
-/// The Debian 12 packages of the image's first layer: the dependencies of C and C++ programs, without a shell.
+/// The Debian 12 packages of the image's first layer: the dependencies of C and C++ programs, without a
+/// shell.
 const BASE: [&str; 6] = ["base-files", "gcc-12-base", "libc6", "libgcc-s1", "libstdc++6", "netbase"];
 /// Their left-out files.
 const LEFT_OUT: [&str; 3] = ["./usr/share/man/*", "./usr/share/locale/*", "./usr/share/lintian/*"];

@@ -28,8 +28,8 @@ pub(crate) fn crates(prebuilt: &Path, out: &Path) -> Result<Vec<PathBuf>> {
     let metadata = Metadata::of_members(&stage)?;
     let order = order(&metadata.packages)?;
     let target = target_folder().join(STAGE).join("target");
-    // All at once, so that Cargo substitutes the other packages for those not yet in the registry, in the right
-    // order. The check builds them from their packed form, without a GPU compiler.
+    // All at once, so that Cargo substitutes the other packages for those not yet in the registry, in the
+    // right order. The check builds them from their packed form, without a GPU compiler.
     let mut publish = cargo();
     publish.args(["publish", "--dry-run", "--workspace", "--no-verify", "--allow-dirty", "--quiet"]);
     publish.current_dir(&stage).env("CARGO_TARGET_DIR", &target);

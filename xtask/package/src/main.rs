@@ -67,7 +67,8 @@ enum Task {
         #[arg(required = true)]
         what: Vec<Kind>,
     },
-    /// Checksums of the files of a fleet's component, its bill of materials, and signatures if FERROCM_SIGNING_KEY has a key
+    /// Checksums of the files of a fleet's component, its bill of materials, and signatures if
+    /// FERROCM_SIGNING_KEY has a key
     Component {
         /// Folder of the files
         #[arg(long)]
@@ -156,8 +157,8 @@ fn make(
     sign::seal(out, key.as_ref(), &about.subject())
 }
 
-/// Writes the bill of materials of a component that is a Cargo workspace, unless it exists, then the checksums, and
-/// the signatures if the environment has a key.
+/// Writes the bill of materials of a component that is a Cargo workspace, unless it exists, then the
+/// checksums, and the signatures if the environment has a key.
 fn component(name: &str, version: &str, workspace: Option<&Path>, out: &Path) -> Result<()> {
     let subject = Subject::build(name.to_owned(), version.to_owned())?;
     let key = Key::find(None)?;

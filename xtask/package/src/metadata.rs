@@ -154,7 +154,8 @@ impl Metadata {
         self.packages.iter().filter(|one| self.workspace_members.contains(&one.id)).collect()
     }
 
-    /// The packages linked into programs and libraries of some packages, by name and version, each with its dependencies.
+    /// The packages linked into programs and libraries of some packages, by name and version, each with its
+    /// dependencies.
     pub(crate) fn linked<'a>(
         &'a self,
         roots: &[&'a Package],

@@ -48,7 +48,8 @@ struct System {
     prefix: &'static str,
 }
 
-/// The libraries that a package may need: those of glibc, and the unwinder. The `manylinux` policies allow all of them.
+/// The libraries that a package may need: those of glibc, and the unwinder. The `manylinux` policies allow
+/// all of them.
 static SYSTEM: [System; 8] = [
     System { library: "ld-linux-x86-64.so.2", package: "libc6", prefix: "GLIBC_" },
     System { library: "libc.so.6", package: "libc6", prefix: "GLIBC_" },
@@ -168,7 +169,8 @@ impl SystemNeeds {
                 false => bail!("{path} needs {name} of {library}, which is not in the package"),
             }
         };
-        // `GLIBC_ABI_DT_RELR` and the like stand for features of the loader; each came with a version of glibc.
+        // `GLIBC_ABI_DT_RELR` and the like stand for features of the loader; each came with a version of
+        // glibc.
         let version = match name {
             "GLIBC_ABI_DT_RELR" => Some(Version([2, 36, 0])),
             _ => name.strip_prefix(system.prefix).and_then(Version::parse),

@@ -1,4 +1,5 @@
-//! `cargo xtask release --dry-run`: checks whether everything is ready, and writes the release notes from the reports in `docs`.
+//! `cargo xtask release --dry-run`: checks whether everything is ready, and writes the release notes from the
+//! reports in `docs`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

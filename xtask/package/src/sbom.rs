@@ -27,7 +27,8 @@ pub(crate) fn file_name(subject: &str) -> String {
     format!("{subject}.cdx.json")
 }
 
-/// The bill for everything linked into some packages, as JSON. Equal workspaces with the same time give equal texts.
+/// The bill for everything linked into some packages, as JSON. Equal workspaces with the same time give equal
+/// texts.
 pub(crate) fn sbom(metadata: &Metadata, roots: &[&Package], subject: &Subject) -> Result<Vec<u8>> {
     let linked = metadata.linked(roots)?;
     let root_reference = format!("{}-release", subject.name);

@@ -75,7 +75,8 @@ impl Key {
         self.public.to_base64()
     }
 
-    /// Signs bytes along with the comment. Signatures have random parts: two signatures of the same bytes differ.
+    /// Signs bytes along with the comment. Signatures have random parts: two signatures of the same bytes
+    /// differ.
     fn sign(&self, bytes: &[u8], name: &str, of: &Subject) -> Result<String> {
         let comment = format!("{} {} {name} timestamp:{}", of.name, of.version, of.seconds);
         let untrusted = format!("signature of {}", of.name);
@@ -91,7 +92,8 @@ impl Key {
     }
 }
 
-/// Writes the checksums of all files in a folder and below, and signs that list and every file directly in the folder.
+/// Writes the checksums of all files in a folder and below, and signs that list and every file directly in
+/// the folder.
 pub(crate) fn seal(folder: &Path, key: Option<&Key>, of: &Subject) -> Result<()> {
     let mut paths = Vec::new();
     files(folder, String::new(), &mut paths)?;

@@ -138,8 +138,8 @@ fn add_documents(tree: &mut Tree, metadata: &Metadata, sbom: &[u8]) -> Result<()
     tree.add(format!("{folder}/{}", sbom::file_name(NAME)), Entry::data(sbom))
 }
 
-/// For each link among the libraries, an empty library that depends on the link's target. A program that loads
-/// `libamdhip64.so` thus gets `libamdhip64.so.7` and finds its functions.
+/// For each link among the libraries, an empty library that depends on the link's target. A program that
+/// loads `libamdhip64.so` thus gets `libamdhip64.so.7` and finds its functions.
 fn stubs(tree: &Tree) -> Result<Tree> {
     let mut stubs = Tree::default();
     let folder = tempfile::tempdir().context("a temporary folder")?;

@@ -26,8 +26,8 @@ pub(crate) struct Wheel {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Makes the wheel from a tree that is laid out like `/usr`, without files for system packages. `stubs` are libraries
-/// that replace links, which wheels do not support.
+/// Makes the wheel from a tree that is laid out like `/usr`, without files for system packages. `stubs` are
+/// libraries that replace links, which wheels do not support.
 pub(crate) fn wheel(tree: &Tree, stubs: &Tree, sbom: &[u8], about: &About) -> Result<Wheel> {
     let mut files = Tree::default();
     for (path, entry) in tree.iter().filter(|(path, _)| path.starts_with("bin/") || path.starts_with("lib/"))

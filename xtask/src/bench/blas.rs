@@ -1,5 +1,5 @@
-//! `cargo xtask bench blas`: matrix products on virtual GPUs, by `blas-on-kernels` and by AMD's rocBLAS with its
-//! Tensile kernels, in the same program.
+//! `cargo xtask bench blas`: matrix products on virtual GPUs, by `blas-on-kernels` and by AMD's rocBLAS with
+//! its Tensile kernels, in the same program.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,8 @@ pub(crate) struct Options {
     repeat: u32,
 }
 
-/// The measured products: squares; those of a transformer's layers with one token, a few, and a prompt; batches as in attention.
+/// The measured products: squares; those of a transformer's layers with one token, a few, and a prompt;
+/// batches as in attention.
 const SHAPES: &[&str] = &[
     "f64:256x256x256",
     "f64:256x256x256:nt",

@@ -1,5 +1,5 @@
-//! `cargo xtask bench rccl`: times of collectives between virtual GPUs, by `rccl-on-hip` and by AMD's RCCL, in the
-//! same program, and of a plain copy.
+//! `cargo xtask bench rccl`: times of collectives between virtual GPUs, by `rccl-on-hip` and by AMD's RCCL,
+//! in the same program, and of a plain copy.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

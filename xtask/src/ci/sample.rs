@@ -1,4 +1,5 @@
-//! Runs the sample components from end to end, unmodified and with one fault each, which must be caught in its stage.
+//! Runs the sample components from end to end, unmodified and with one fault each, which must be caught in
+//! its stage.
 
 use std::fs;
 use std::path::{Path, PathBuf};

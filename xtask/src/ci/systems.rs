@@ -1,4 +1,5 @@
-//! Runs steps like each system: with its events, its way to pass on values, and servers that imitate its interfaces.
+//! Runs steps like each system: with its events, its way to pass on values, and servers that imitate its
+//! interfaces.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -112,7 +113,8 @@ impl Systems {
             );
             ensure!(pools.is_empty() == (tier == "quick"), "{tier}: {pools:?}");
         }
-        // HEAD changes a source of the component relative to the second commit; the second commit changes none relative to the first.
+        // HEAD changes a source of the component relative to the second commit; the second commit changes
+        // none relative to the first.
         ensure!(
             value(&github("pull_request", "", &commits[1])?, "changed") == "true",
             "a change is not seen"

@@ -128,7 +128,8 @@ fn text(html: &str) -> String {
     entities.iter().fold(text, |text, (entity, letter)| text.replace(entity, letter))
 }
 
-/// A declaration without argument names, spaces and irrelevant parts: `unsafe extern "C"`, and `mut` of arguments.
+/// A declaration without argument names, spaces and irrelevant parts: `unsafe extern "C"`, and `mut` of
+/// arguments.
 fn normal(declaration: &str) -> String {
     let words: String = declaration.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut result = String::new();

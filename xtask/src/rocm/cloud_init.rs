@@ -1,4 +1,5 @@
-//! Debian's cloud-init, without its dependencies, for checking user data against its schema, which is plain Python.
+//! Debian's cloud-init, without its dependencies, for checking user data against its schema, which is plain
+//! Python.
 
 use std::path::{Path, PathBuf};
 

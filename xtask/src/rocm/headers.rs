@@ -1,5 +1,5 @@
-//! The headers of all releases, for the bindings generator and the tests that compare with C. They are fetched once
-//! into the cache and are never part of this repository.
+//! The headers of all releases, for the bindings generator and the tests that compare with C. They are
+//! fetched once into the cache and are never part of this repository.
 
 use std::fs;
 use std::io;
@@ -120,8 +120,8 @@ fn wanted(release: &Release) -> Vec<(String, String)> {
     release.headers.iter().map(|(name, version, _)| ((*name).to_owned(), (*version).to_owned())).collect()
 }
 
-/// Whether a release's folder matches what this version of the project requests. Folders are published atomically, so
-/// checking the manifest suffices.
+/// Whether a release's folder matches what this version of the project requests. Folders are published
+/// atomically, so checking the manifest suffices.
 fn is_complete(folder: &Path, release: &Release) -> bool {
     Manifest::read(&folder.join(release.name)).is_some_and(|manifest| manifest.wanted == wanted(release))
         && folder.join(release.name).join(INCLUDE).is_dir()

@@ -1,5 +1,5 @@
-//! Lavapipe, Mesa's Vulkan on the CPU, and the Vulkan loader, with all dependencies down to the C library and its
-//! loader, for tests of memory shared by Vulkan and HIP.
+//! Lavapipe, Mesa's Vulkan on the CPU, and the Vulkan loader, with all dependencies down to the C library and
+//! its loader, for tests of memory shared by Vulkan and HIP.
 
 use std::fs;
 use std::io;
@@ -112,13 +112,15 @@ impl Lavapipe {
         }
     }
 
-    /// Makes a nextest command run test programs on it: with its own loader, its libraries, and no other Vulkan driver.
+    /// Makes a nextest command run test programs on it: with its own loader, its libraries, and no other
+    /// Vulkan driver.
     pub(crate) fn apply(&self, command: &mut Command, folder: &Path) -> Result<(), Error> {
         let libraries = self.fetch(folder)?.join(LIBRARIES);
         self.run_with(command, folder, &libraries.join(LOADER), &[&libraries])
     }
 
-    /// The same in a ROCm sysroot, with the libraries of a folder before the sysroot's, and lavapipe's after them.
+    /// The same in a ROCm sysroot, with the libraries of a folder before the sysroot's, and lavapipe's after
+    /// them.
     pub(crate) fn apply_in(
         &self,
         command: &mut Command,

@@ -1,4 +1,5 @@
-//! Debian's Open MPI with all dependencies down to the C library and its loader, in a separate tree, for tests started by `mpirun`.
+//! Debian's Open MPI with all dependencies down to the C library and its loader, in a separate tree, for
+//! tests started by `mpirun`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -62,7 +63,8 @@ pub(crate) fn mpirun(folder: &Path) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
-/// Runs `orterun`, which is `mpirun`, with its own loader and plugins, invisibly to the programs that it starts.
+/// Runs `orterun`, which is `mpirun`, with its own loader and plugins, invisibly to the programs that it
+/// starts.
 fn script(tree: &Path, program: &Path) -> String {
     let libraries = tree.join(LIBRARIES);
     format!(

@@ -34,8 +34,8 @@ pub(crate) struct WriteError {
     source: io::Error,
 }
 
-/// A Cargo configuration that runs programs in a sysroot: with its own loader and only its libraries, preceded by the
-/// folder of a drop-in, and with the variables that tests need.
+/// A Cargo configuration that runs programs in a sysroot: with its own loader and only its libraries,
+/// preceded by the folder of a drop-in, and with the variables that tests need.
 fn configuration(sysroot: &Sysroot, drop_in: Option<&Path>) -> String {
     let libraries = sysroot.folder().join(LIBRARIES);
     let text = |path: &Path| serde_json::Value::from(path.to_string_lossy()).to_string();
@@ -61,7 +61,8 @@ AMD_COMGR_CACHE = {{ value = \"0\", force = true }}
     )
 }
 
-/// Makes a cargo or nextest command run test programs in a sysroot, with the libraries of a folder before the sysroot's.
+/// Makes a cargo or nextest command run test programs in a sysroot, with the libraries of a folder before the
+/// sysroot's.
 pub(crate) fn apply(
     sysroot: &Sysroot,
     command: &mut Command,

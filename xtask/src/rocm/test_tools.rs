@@ -1,6 +1,6 @@
 //! Programs that check tests' results and that no toolchain needs: LLVM's assembler and disassembler, clang's
-//! bundler, Khronos's validator. They are Debian's, with all dependencies down to the C library and its loader, in a
-//! separate tree.
+//! bundler, Khronos's validator. They are Debian's, with all dependencies down to the C library and its
+//! loader, in a separate tree.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! `cargo xtask test candle`: candle's unmodified kernels on virtual GPUs.
 //!
-//! `examples/candle-kernels` compiles them and compares their results with candle's CPU backend. It is a separate
-//! workspace, because nothing else here needs candle.
+//! `examples/candle-kernels` compiles them and compares their results with candle's CPU backend. It is a
+//! separate workspace, because nothing else here needs candle.
 
 use std::cell::OnceCell;
 use std::path::Path;
@@ -69,7 +69,8 @@ pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
 pub(super) enum Kernels<'a> {
     /// candle's kernels, from these sources.
     Candle(&'a Path),
-    /// This project's kernels with the same names. The tests record the executed kernels and their errors in this folder.
+    /// This project's kernels with the same names. The tests record the executed kernels and their errors in
+    /// this folder.
     Own(&'a Path),
 }
 

@@ -1,8 +1,8 @@
 //! `cargo xtask test engines`: unmodified engines, with their CUDA backends, on virtual GPUs.
 //!
-//! A workspace in the target folder contains packages from the registry with their own tests, and `examples/candle`,
-//! which runs models. Two lines of [`patch`] replace cudarc and cudaforge by this project's crates, without source
-//! changes.
+//! A workspace in the target folder contains packages from the registry with their own tests, and
+//! `examples/candle`, which runs models. Two lines of [`patch`] replace cudarc and cudaforge by this
+//! project's crates, without source changes.
 
 mod sample;
 
@@ -54,7 +54,8 @@ const PACKAGES: [Package; 3] = [
         locked: &[("enumset", "1.1.12")],
     },
 ];
-/// Makes cudarc as a build dependency look for CUDA's version in a folder, which need not exist, instead of asking nvcc.
+/// Makes cudarc as a build dependency look for CUDA's version in a folder, which need not exist, instead of
+/// asking nvcc.
 const CUDA_VARIABLE: &str = "CUDA_PATH";
 /// The package that runs models, below the workspace.
 const MODELS: &str = "examples/candle";
@@ -144,8 +145,8 @@ fn filter() -> String {
     chosen.chain(not_run).collect::<Vec<_>>().join(" & ")
 }
 
-/// Runs the example that compares candle's operations with launches of the same kernels. It is built with the whole
-/// workspace, so that packages have the same features as in the tests.
+/// Runs the example that compares candle's operations with launches of the same kernels. It is built with the
+/// whole workspace, so that packages have the same features as in the tests.
 pub(crate) fn bench(device: &str) -> Result<()> {
     let engines = prepare()?;
     let mut cargo = tools::cargo();
@@ -176,7 +177,8 @@ fn on(mut cargo: Command, engines: &Engines, device: &str) -> Command {
     cargo
 }
 
-/// Splits the manifest of `examples/candle` into a member's manifest and a workspace's with its profiles and patches.
+/// Splits the manifest of `examples/candle` into a member's manifest and a workspace's with its profiles and
+/// patches.
 fn split(text: &str, workspace: &Path) -> Result<(String, String)> {
     let mut member: DocumentMut = text.parse().context("read the manifest of the example")?;
     let mut root = DocumentMut::new();
@@ -191,8 +193,8 @@ fn split(text: &str, workspace: &Path) -> Result<(String, String)> {
         }
     }
     root.insert("profile", member.remove("profile").context("the example has profiles")?);
-    // The virtual GPU is below cudarc, which cubecl's build script also depends on. It is compiled once for both if
-    // they have the same features, as with the first resolver, and the same debug information.
+    // The virtual GPU is below cudarc, which cubecl's build script also depends on. It is compiled once for
+    // both if they have the same features, as with the first resolver, and the same debug information.
     let debug = root["profile"]["dev"]["debug"].clone();
     root["profile"]["dev"]["build-override"]["debug"] = debug;
     let mut members = toml_edit::Array::new();

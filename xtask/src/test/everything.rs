@@ -17,7 +17,8 @@ use crate::{build_kernels, comments, conflicts, dependencies, dropin};
 /// Arguments for Clippy.
 const LINTS: [&str; 2] = ["-D", "warnings"];
 
-/// The device tests of code that is compiled differently for each target. The others test host code and translations.
+/// The device tests of code that is compiled differently for each target. The others test host code and
+/// translations.
 const TARGET_TESTS: &str = "binary(/^device/) & (package(ferrocm-kernels) | package(ferrocm-blas-on-kernels) | \
      package(ferrocm-rocblas) | package(cuda-trees-test))";
 
@@ -128,7 +129,8 @@ fn bindings(shared: &Shared) -> Result<Outcome> {
         Err(reason) => return Ok(Outcome::Lacking(reason.to_string())),
     };
     match execute(inputs.check_command()?) {
-        // A mirror with newer packages is not a fault of the checked-in files; `cargo xtask bindgen --check` still reports it.
+        // A mirror with newer packages is not a fault of the checked-in files; `cargo xtask bindgen --check`
+        // still reports it.
         Err(error) if !headers.differences.is_empty() => {
             println!("{error}");
             headers.tell_differences();
@@ -140,8 +142,8 @@ fn bindings(shared: &Shared) -> Result<Outcome> {
     }
 }
 
-/// Documents all crates. Cargo first checks them. If it uses Clippy with the same arguments for that, it reuses the
-/// results of the lint step.
+/// Documents all crates. Cargo first checks them. If it uses Clippy with the same arguments for that, it
+/// reuses the results of the lint step.
 fn documentation() -> Result<Outcome> {
     let mut command = tools::cargo();
     command.args(["doc", "--workspace", "--no-deps", "--features", MEASURE, "--quiet"]);
@@ -175,8 +177,8 @@ fn check_dependencies() -> Result<Outcome> {
     dependencies::check().map(|()| Outcome::Passed)
 }
 
-/// Builds and tests `hip` as used by a program for real GPUs, with its small features, and checks that no part of the
-/// virtual GPU is included.
+/// Builds and tests `hip` as used by a program for real GPUs, with its small features, and checks that no
+/// part of the virtual GPU is included.
 fn without_virtual_gpu(shared: &Shared) -> Result<Outcome> {
     let features = ["--no-default-features", "--features", "ferrocm-hip/bytemuck"];
     let packages = [&["-p", "ferrocm-hip", "-p", "ferrocm-kernels", "-p", "ferrocm"][..], &features].concat();
@@ -185,8 +187,9 @@ fn without_virtual_gpu(shared: &Shared) -> Result<Outcome> {
     if let Some(found) = tree.lines().find(is_virtual) {
         bail!("`hip` without its default features depends on {found}");
     }
-    // A process for each test, because tests in the same process could affect tracing. No target of `xtask` is built, but
-    // with its features, most dependencies of these packages are the same as in all other tests.
+    // A process for each test, because tests in the same process could affect tracing. No target of `xtask`
+    // is built, but with its features, most dependencies of these packages are the same as in all other
+    // tests.
     let mut command = shared.nextest()?;
     command.args(["run", "--lib", "--test", "cli", "-p", "xtask"]).args(&packages);
     execute(command)?;

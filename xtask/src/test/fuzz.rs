@@ -1,4 +1,5 @@
-//! `cargo xtask test fuzz`: checks that the fuzz targets compile. They are a separate workspace, which no other run builds.
+//! `cargo xtask test fuzz`: checks that the fuzz targets compile. They are a separate workspace, which no
+//! other run builds.
 
 use super::shared::execute;
 use super::steps::Step;

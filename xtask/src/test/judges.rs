@@ -1,4 +1,5 @@
-//! `cargo xtask test judges`: the tests that need programs that neither set-up nor the steps of a run fetch: debuggers, GnuPG, nvcc.
+//! `cargo xtask test judges`: the tests that need programs that neither set-up nor the steps of a run fetch:
+//! debuggers, GnuPG, nvcc.
 
 use test_skip::Lack;
 

@@ -1,5 +1,5 @@
-//! `cargo xtask test kernels`: runs candle's tests and their own tests on this project's kernels, on all targets, and
-//! records which kernels have run.
+//! `cargo xtask test kernels`: runs candle's tests and their own tests on this project's kernels, on all
+//! targets, and records which kernels have run.
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,8 @@ impl Results {
     }
 }
 
-/// Runs candle's tests on the kernels of the same names, and the device tests of all kernels; writes the page of executed kernels.
+/// Runs candle's tests on the kernels of the same names, and the device tests of all kernels; writes the page
+/// of executed kernels.
 pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
     let found = Results::default();
     let folder = {

@@ -71,7 +71,8 @@ fn command(group: Group) -> Command {
         command.args(["--package", package]);
     });
     command.args(group.targets);
-    // Tables and devices live as long as the process. Tests create files and use real time. Device addresses are integers.
+    // Tables and devices live as long as the process. Tests create files and use real time. Device addresses
+    // are integers.
     command.env("MIRIFLAGS", "-Zmiri-ignore-leaks -Zmiri-disable-isolation -Zmiri-permissive-provenance");
     command
 }

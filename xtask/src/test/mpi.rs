@@ -16,7 +16,8 @@ pub(super) fn steps(shared: &Shared) -> Vec<Step<'_>> {
     };
     let test = || {
         let mut command = shared.nextest()?;
-        // For the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled again.
+        // For the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled
+        // again.
         command.args(["run", "--workspace", "--test", "processes", "--filterset", TESTS]);
         command.args(["--run-ignored", "only", "--no-fail-fast", "--test-threads", "1"]);
         command.env(MPIRUN_VARIABLE, openmpi::mpirun(&sysroot::folder())?).env_remove("FERROCM_DEVICE");

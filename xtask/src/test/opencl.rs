@@ -75,8 +75,8 @@ fn command(place: &Place, program: &str, device: &str) -> Result<Command> {
     Ok(command)
 }
 
-/// Checks that the device exists and that kernels get no images. (`CL_DEVICE_IMAGE_SUPPORT` is still true: OpenCL of
-/// ROCm 7.2 asks its compiler, which knows only the target.)
+/// Checks that the device exists and that kernels get no images. (`CL_DEVICE_IMAGE_SUPPORT` is still true:
+/// OpenCL of ROCm 7.2 asks its compiler, which knows only the target.)
 fn describe(device: &str) -> Result<Outcome> {
     let text = run::capture(&mut command(&place()?, "clinfo", device)?)?;
     for (name, expected) in [

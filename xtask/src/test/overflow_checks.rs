@@ -1,4 +1,5 @@
-//! `cargo xtask test overflow-checks`: the device tests, with overflow checks also in the virtual GPU's executor.
+//! `cargo xtask test overflow-checks`: the device tests, with overflow checks also in the virtual GPU's
+//! executor.
 
 use super::shared::{DEVICE_TESTS, Shared, execute};
 use super::steps::Step;

@@ -1,4 +1,5 @@
-//! `cargo xtask test related`: the kernels on targets that no other suite uses, and listings of kernels that no other suite compiles.
+//! `cargo xtask test related`: the kernels on targets that no other suite uses, and listings of kernels that
+//! no other suite compiles.
 
 use super::shared::{KERNEL_DEVICE_TESTS, Shared, execute};
 use super::steps::Step;

@@ -1,4 +1,5 @@
-//! `docs/generated/kernels-checked.md`: the kernels that have run on each virtual GPU, and the largest error of each.
+//! `docs/generated/kernels-checked.md`: the kernels that have run on each virtual GPU, and the largest error
+//! of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -51,7 +52,8 @@ pub(super) fn folder() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Writes the page from the tests' results. Fails if a kernel has not run, or has not been compared, on one of the targets.
+/// Writes the page from the tests' results. Fails if a kernel has not run, or has not been compared, on one
+/// of the targets.
 pub(super) fn write_page(folder: &Path, targets: &[&str]) -> Result<PathBuf> {
     let mut found = Found::default();
     for file in fs::read_dir(folder)? {
@@ -122,7 +124,8 @@ fn candle(names: &str) -> Result<BTreeSet<(String, String)>> {
     Ok(all)
 }
 
-/// The page, if all kernels of all modules have run and been compared on all their targets, and candle's are compiled for all targets.
+/// The page, if all kernels of all modules have run and been compared on all their targets, and candle's are
+/// compiled for all targets.
 fn page(candle: &BTreeSet<(String, String)>, found: &Found, targets: &[&str]) -> Result<String> {
     let mut missing = Vec::new();
     let mut tell = |kernel: &str, what: &str, targets: Vec<&str>| {

@@ -18,8 +18,8 @@ const DEVICE_TEST_RELEASES: [&str; 2] = ["6.4", "7.2"];
 /// Compiled host code with its kernels, plain and compressed, and the releases whose HIP loads them.
 const HOST_CODE_TESTS: &str = "package(host-code-test) and binary(launchers)";
 const HOST_CODE_RELEASES: [&str; 3] = ["5.7", "6.4", "7.2"];
-/// The device tests of `rocblas`, the releases whose rocBLAS they also run on, with the virtual devices that Debian's
-/// has kernels for, and the variables for this.
+/// The device tests of `rocblas`, the releases whose rocBLAS they also run on, with the virtual devices that
+/// Debian's has kernels for, and the variables for this.
 const ROCBLAS_TESTS: &str = "package(ferrocm-rocblas) and binary(/^device/)";
 const ROCBLAS_RELEASES: [(&str, &[&str]); 2] =
     [("6.4", &["vgpu:gfx1100", "vgpu:gfx90a", "vgpu:gfx1030"]), ("7.2", &VIRTUAL_DEVICES)];
@@ -46,7 +46,8 @@ pub(super) fn steps<'a>(options: &Options, shared: &'a Shared) -> Result<Vec<Ste
     Ok(releases.into_iter().flat_map(|release| of(release, shared)).collect())
 }
 
-/// Fetches a release's libraries, and runs the tests that load them, and the device tests on its HIP over the virtual GPU.
+/// Fetches a release's libraries, and runs the tests that load them, and the device tests on its HIP over the
+/// virtual GPU.
 fn of<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<'a>> {
     let folder = sysroot::folder();
     let fetch = {
@@ -79,7 +80,8 @@ fn of<'a>(release: &'static Release, shared: &'a Shared) -> Vec<Step<'a>> {
         Step::new(format!("{what} on ROCm {} over {device}", release.name), move || {
             let hsa = dropin::hsa(false)?;
             let mut command = shared.nextest()?;
-            // For the whole workspace, as in the other steps: for one package, the virtual GPU would be compiled again.
+            // For the whole workspace, as in the other steps: for one package, the virtual GPU would be
+            // compiled again.
             command.args(["run", "--workspace", "--filterset", &tests, "--no-fail-fast"]);
             command.env("FERROCM_DEVICE", "amdgpu").env(variables::HSA_DEVICE.name, device);
             command.envs(variables.iter().copied());

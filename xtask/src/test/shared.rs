@@ -21,7 +21,8 @@ use crate::tools::{self, NEXTEST};
 pub(super) const DEVICE_TESTS: &str = "binary(/^device/)";
 /// The device tests of the kernels.
 pub(super) const KERNEL_DEVICE_TESTS: &str = "package(ferrocm-kernels) & binary(/^device/)";
-/// The optional feature of the installed program; the step without the virtual GPU tests the program without it.
+/// The optional feature of the installed program; the step without the virtual GPU tests the program without
+/// it.
 pub(super) const MEASURE: &str = "ferrocm/measure";
 /// The variable for checks of the virtual GPU, and its value for all checks.
 pub(super) const CHECK_VARIABLE: &str = "FERROCM_VGPU_CHECK";
@@ -35,7 +36,8 @@ pub(super) struct Shared {
     cache: PathBuf,
     /// The tests' reports of skipping.
     pub(super) skips: Skips,
-    /// Fetches the headers while the kernels are compiled. Folders are published atomically, so it may be abandoned at any time.
+    /// Fetches the headers while the kernels are compiled. Folders are published atomically, so it may be
+    /// abandoned at any time.
     fetched_headers: Fetched<Headers, headers::Error>,
     headers: OnceCell<Result<Headers, Missing>>,
     /// The same for the programs that check tests' results.
@@ -143,7 +145,8 @@ fn fetched<'a, T, E: std::error::Error + Send + Sync + 'static>(
     Ok(kept.get().context("it has been fetched")?.as_ref())
 }
 
-/// Runs a command in the workspace, without the terminal's input and without a device chosen for something else.
+/// Runs a command in the workspace, without the terminal's input and without a device chosen for something
+/// else.
 pub(super) fn execute(mut command: Command) -> Result<Outcome> {
     for_test_devices(&mut command);
     command.current_dir(tools::workspace()).stdin(Stdio::null());

@@ -95,7 +95,8 @@ pub(super) fn run(steps: Vec<Step<'_>>, only: &Only, skips: &Skips) -> Result<()
     }
 }
 
-/// Whether missing things fail the run. A user sees what is skipped, but nobody reads the log of a green build.
+/// Whether missing things fail the run. A user sees what is skipped, but nobody reads the log of a green
+/// build.
 fn is_continuous_integration() -> bool {
     tools::variable("CI").is_some_and(|value| value != "false" && value != "0")
 }

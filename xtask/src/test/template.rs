@@ -1,7 +1,8 @@
 //! The crate of `docs/use/own-crate.md`, built and run as by an outside user: outside this workspace.
 //!
-//! The executor takes minutes to compile in any profile. So the steps of every test run make debug builds that share
-//! the tests' build ([`beside_the_tests`], [`without_virtual`]). `cargo xtask test template` tests everything.
+//! The executor takes minutes to compile in any profile. So the steps of every test run make debug builds
+//! that share the tests' build ([`beside_the_tests`], [`without_virtual`]). `cargo xtask test template` tests
+//! everything.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -17,7 +18,8 @@ use crate::tools;
 
 /// Its name, also of its folder below `examples`.
 const NAME: &str = "own-crate";
-/// Its files without host launchers, in the page's order. The page shows the first two in this form before the additions for launchers.
+/// Its files without host launchers, in the page's order. The page shows the first two in this form before
+/// the additions for launchers.
 const SIMPLE: [&str; 4] = ["Cargo.toml", "build.rs", "kernels/vectors.cu", "src/main.rs"];
 /// Further files.
 const LAUNCHERS: [&str; 2] = ["launchers/saxpy.cu", "src/bin/launchers.rs"];
@@ -59,7 +61,8 @@ pub(super) fn steps<'a>() -> Vec<Step<'a>> {
 pub(super) fn beside_the_tests() -> Result<()> {
     let copy = Copy::beside_the_tests()?;
     let mut build = cargo(copy.folder.path(), &copy.target);
-    // For the whole workspace, with a test, as in the other steps: otherwise dependencies would have other features.
+    // For the whole workspace, with a test, as in the other steps: otherwise dependencies would have other
+    // features.
     build.args(["build", "--workspace", "--test", "device"]);
     for_test_devices(&mut build);
     for (program, _) in PROGRAMS {
@@ -69,8 +72,8 @@ pub(super) fn beside_the_tests() -> Result<()> {
     run_with_virtual(&copy.target, Profile::Debug)
 }
 
-/// Builds it in debug mode without the virtual GPU, with its own features, and runs it, which reports that there is
-/// none; then the same without launchers.
+/// Builds it in debug mode without the virtual GPU, with its own features, and runs it, which reports that
+/// there is none; then the same without launchers.
 pub(super) fn without_virtual() -> Result<()> {
     let copy = Copy::beside_the_tests()?;
     succeed(&mut copy.build(Profile::Debug, false))?;
@@ -120,8 +123,8 @@ impl Copy {
 
     /// A member of a copy of this workspace, made of links.
     ///
-    /// Cargo distinguishes builds by a crate's path below its workspace, by profile and by features. So the tests'
-    /// build is reused where the features are the same.
+    /// Cargo distinguishes builds by a crate's path below its workspace, by profile and by features. So the
+    /// tests' build is reused where the features are the same.
     fn beside_the_tests() -> Result<Self> {
         let folder = TempDir::new().context("a folder for the workspace")?;
         let (workspace, from) = (folder.path(), tools::workspace());

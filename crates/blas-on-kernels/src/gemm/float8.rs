@@ -1,4 +1,5 @@
-//! Products of 8-bit floats, with matrix instructions for rocBLAS' formats if the device has them, otherwise as bf16.
+//! Products of 8-bit floats, with matrix instructions for rocBLAS' formats if the device has them, otherwise
+//! as bf16.
 
 use std::ffi::c_void;
 
@@ -158,7 +159,8 @@ pub(crate) fn gemm_ex3(call: &mut Call<'_>, args: &Args) -> Result {
     call.product(Type::F32, &product)
 }
 
-/// The types that both sides are multiplied as: 8-bit floats if the device has instructions for this product, otherwise bf16.
+/// The types that both sides are multiplied as: 8-bit floats if the device has instructions for this product,
+/// otherwise bf16.
 fn multiplied_as(product: &Product, sides: [&Side; 2], instructions: Option<Instructions>) -> [Type; 2] {
     let nowhere = std::ptr::null();
     let [a, b] = sides.map(|side| side.moved(nowhere, pitch(product.k), side.rounded));

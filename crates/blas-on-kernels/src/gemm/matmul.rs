@@ -31,7 +31,8 @@ impl Tile {
         }
     }
 
-    /// Rows and columns: those that `kernels/blas/matmul.cu` requests, or what the target's instructions turn them into.
+    /// Rows and columns: those that `kernels/blas/matmul.cu` requests, or what the target's instructions turn
+    /// them into.
     pub(crate) fn sides(self, way: Way, class: Class, kind: Type) -> [u32; 2] {
         match self {
             Self::Tall if class == Class::Mfma && kind != Type::F64 => [64, 32],
@@ -124,7 +125,8 @@ pub enum Activation {
 /// The types whose matrices these kernels multiply.
 pub(crate) const TYPES: [Type; 5] = [Type::F64, Type::F32, Type::F16, Type::BF16, Type::I8];
 
-/// The 8-bit types of A and of B, for devices that have instructions for them; their kernels read operands in only one way.
+/// The 8-bit types of A and of B, for devices that have instructions for them; their kernels read operands in
+/// only one way.
 const FLOATS8: [Type; 2] = [Type::F8, Type::BF8];
 
 /// A kernel's name.
@@ -167,7 +169,8 @@ pub(crate) fn kernel_of_f8([a, b]: [Type; 2], tile: Tile) -> Option<&'static str
     Some(names!(F8 F8 "f8_f8", F8 BF8 "f8_bf8", BF8 F8 "bf8_f8", BF8 BF8 "bf8_bf8"))
 }
 
-/// Rows and maximum columns that a wave computes without matrix instructions: `THIN` of `kernels/blas/matmul.cuh`.
+/// Rows and maximum columns that a wave computes without matrix instructions: `THIN` of
+/// `kernels/blas/matmul.cuh`.
 const THIN: u32 = 4;
 
 /// The kernel for a few columns without matrix instructions.

@@ -1,4 +1,5 @@
-//! The choice of the kernel for a product, by its sizes: the rows of `tuning.txt`, which `cargo xtask tune` writes.
+//! The choice of the kernel for a product, by its sizes: the rows of `tuning.txt`, which `cargo xtask tune`
+//! writes.
 
 use std::sync::LazyLock;
 
@@ -38,7 +39,8 @@ struct Row {
 }
 
 impl Problem {
-    /// The choice of the first row whose sizes are large enough, otherwise one with as many waves as the device runs at once.
+    /// The choice of the first row whose sizes are large enough, otherwise one with as many waves as the
+    /// device runs at once.
     pub(crate) fn choice(&self, compute_units: u32) -> Choice {
         if let Some(forced) = crate::tune::forced(self) {
             return forced;

@@ -87,7 +87,8 @@ impl Blas {
         assert_eq!(unsafe { (self.table.rocblas_set_pointer_mode)(self.handle, mode) }, SUCCESS);
     }
 
-    /// Whether the next call uses the function with 64-bit sizes: varies, with a period that differs from that of the forms.
+    /// Whether the next call uses the function with 64-bit sizes: varies, with a period that differs from
+    /// that of the forms.
     pub(crate) fn next_is_wide(&self) -> bool {
         self.calls.set(self.calls.get() + 1);
         self.was_wide()
@@ -196,11 +197,12 @@ impl<E: Element> Operand<E> {
     }
 }
 
-/// Calls the function of the case's form: the plain, the batched or the strided-batched one. If both widths of sizes are named, the
-/// second has 64 bits, and calls alternate.
+/// Calls the function of the case's form: the plain, the batched or the strided-batched one. If both widths
+/// of sizes are named, the second has 64 bits, and calls alternate.
 ///
-/// Arguments: `v` is passed unchanged, `s` is a size, `p` the pointer to a number, `o` an operand with the distance between its elements
-/// or columns, `e` the same with a type in between, `a` an operand without either, and `b` the batch.
+/// Arguments: `v` is passed unchanged, `s` is a size, `p` the pointer to a number, `o` an operand with the
+/// distance between its elements or columns, `e` the same with a type in between, `a` an operand without
+/// either, and `b` the batch.
 macro_rules! call {
     ($blas:expr, $form:expr, [$plain:ident $plain_64:ident $batched:ident $batched_64:ident $strided:ident $strided_64:ident]; $($items:tt)*) => {
         if $blas.next_is_wide() {

@@ -1,5 +1,5 @@
-//! Distances: products with other operations instead of multiplication and addition. All compared results are exact in the compute
-//! type.
+//! Distances: products with other operations instead of multiplication and addition. All compared results are
+//! exact in the compute type.
 
 use half::f16;
 use rocblas_sys::{rocblas_datatype, rocblas_geam_ex_operation, rocblas_operation, rocblas_status};

@@ -125,7 +125,8 @@ fn try_case<A: Stored, B: Stored, D: Stored>(
     }
 }
 
-/// Every form, all operations, sizes that are not multiples of anything; whole tiles, and a depth that waves share.
+/// Every form, all operations, sizes that are not multiples of anything; whole tiles, and a depth that waves
+/// share.
 fn try_types<A: Stored, B: Stored, D: Stored>(computes: &[rocblas_computetype]) {
     let blas = Blas::new();
     let mut random = Random::new(50);

@@ -168,7 +168,8 @@ fn mixed_case<A: Element, D: Element, S: Element>(
     }
 }
 
-/// Whole tiles and parts of them, few columns, a depth that ends anywhere, and one that waves share; every way in which operands lie.
+/// Whole tiles and parts of them, few columns, a depth that ends anywhere, and one that waves share; every
+/// way in which operands lie.
 fn tiles<A: Element, D: Element, S: Element>(types: Types, scale: f64) {
     let blas = Blas::new();
     let mut random = Random::new(9);

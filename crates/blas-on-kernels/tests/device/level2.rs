@@ -339,7 +339,8 @@ fn triangle<E: Element>(
                 _ => true,
             }
     };
-    // Elements that shrink with the size, so that solutions do not grow, and a diagonal that they do not exceed.
+    // Elements that shrink with the size, so that solutions do not grow, and a diagonal that they do not
+    // exceed.
     for full in &mut full {
         for j in 0..n {
             for i in 0..n {

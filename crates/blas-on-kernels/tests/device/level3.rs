@@ -1,4 +1,5 @@
-//! Products with symmetric and Hermitian matrices, products whose results are such, and element-wise operations on matrices.
+//! Products with symmetric and Hermitian matrices, products whose results are such, and element-wise
+//! operations on matrices.
 
 use rocblas_sys::{rocblas_datatype, rocblas_fill, rocblas_operation};
 

@@ -143,7 +143,8 @@ fn encoded(format: Format, x: f64) -> u8 {
     if x.is_infinite() { format.nan() } else { format.encode(x) }
 }
 
-/// Whether a result equals the model's, within the error of its sums in a type with this largest rounding error.
+/// Whether a result equals the model's, within the error of its sums in a type with this largest rounding
+/// error.
 pub(crate) fn is_close<T: Element>(got: T, want: Sum, epsilon: f64) -> bool {
     let (got, value) = (got.z(), want.value);
     if value.is_nan() {

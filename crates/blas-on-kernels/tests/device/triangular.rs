@@ -10,8 +10,8 @@ use crate::model::{Element, Matrix, ONE, Sum, Z, ZERO, z};
 
 const SIZES: [usize; 10] = [0, 1, 2, 17, 31, 32, 33, 64, 65, 100];
 
-/// A triangular matrix in memory; everything outside the triangle is NaN. Its diagonal is greater than the rest of a row or
-/// column.
+/// A triangular matrix in memory; everything outside the triangle is NaN. Its diagonal is greater than the
+/// rest of a row or column.
 struct Triangle<E> {
     stored: Matrix<E>,
     upper: bool,

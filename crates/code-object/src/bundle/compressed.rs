@@ -1,7 +1,7 @@
 //! Compressed bundles.
 //!
-//! A header says how long the file and its content are and how it is packed: by zlib or by Zstandard. Version 1 does not
-//! have the file's length.
+//! A header says how long the file and its content are and how it is packed: by zlib or by Zstandard. Version
+//! 1 does not have the file's length.
 
 use std::io::Read as _;
 
@@ -13,7 +13,8 @@ pub const COMPRESSED_MAGIC: &[u8; 4] = b"CCOB";
 
 /// The version that is written. Later ones only allow larger files, and older libraries do not know them.
 const VERSION: u16 = 2;
-/// The length of its header: magic, version, method, length of the file and of the content, and the content's hash.
+/// The length of its header: magic, version, method, length of the file and of the content, and the content's
+/// hash.
 const HEADER: usize = 24;
 const ZLIB: u16 = 0;
 const ZSTANDARD: u16 = 1;
@@ -77,8 +78,8 @@ pub(super) fn extent(beginning: &[u8]) -> Result<Extent, Error> {
     usize::try_from(length).map(Extent::Bytes).map_err(|_| bad("a length that cannot be"))
 }
 
-/// Packs a bundle by zlib, into what clang-offload-bundler writes with `-compress` as version 2, which every ROCm reads that reads
-/// compressed bundles. [`uncompressed`] is the inverse. Equal bundles give equal bytes.
+/// Packs a bundle by zlib, into what clang-offload-bundler writes with `-compress` as version 2, which every
+/// ROCm reads that reads compressed bundles. [`uncompressed`] is the inverse. Equal bundles give equal bytes.
 ///
 /// ```
 /// use code_object::bundle::{Entry, bundle, code_for, compressed};

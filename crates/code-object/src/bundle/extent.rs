@@ -15,11 +15,12 @@ pub enum Extent {
 const ELF_MAGIC: &[u8] = b"\x7fELF";
 const ELF_HEADER: usize = 64;
 
-/// The length of a code object or bundle, from as much of its beginning as is known: 4 bytes at first, then as many as
-/// the answer asks for, until it is [`Extent::Bytes`]. Nothing behind the file's end is asked for.
+/// The length of a code object or bundle, from as much of its beginning as is known: 4 bytes at first, then
+/// as many as the answer asks for, until it is [`Extent::Bytes`]. Nothing behind the file's end is asked for.
 ///
 /// # Errors
-/// The bytes begin none of these, the headers contradict each other, or the format does not say: compressed bundles of version 1.
+/// The bytes begin none of these, the headers contradict each other, or the format does not say: compressed
+/// bundles of version 1.
 pub fn extent(beginning: &[u8]) -> Result<Extent, Error> {
     if beginning.starts_with(ELF_MAGIC) {
         elf(beginning)

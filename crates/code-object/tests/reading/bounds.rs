@@ -1,4 +1,5 @@
-//! No header of an accepted file leads out of it: not the end that libraries without a length work out, and no table.
+//! No header of an accepted file leads out of it: not the end that libraries without a length work out, and
+//! no table.
 
 use code_object::bundle::{Extent, extent};
 use code_object::{CodeObject, Error};

@@ -1,4 +1,5 @@
-//! Code objects for tests: a synthetic one that needs no compiler, and real ones from clang where it is there.
+//! Code objects for tests: a synthetic one that needs no compiler, and real ones from clang where it is
+//! there.
 #![allow(dead_code, reason = "the tests of the virtual GPU and the fuzz targets use a part of it")]
 
 use std::path::Path;
@@ -236,8 +237,9 @@ impl Synthetic {
     }
 }
 
-/// How many bytes AMD's HIP runtime takes a file at an address for: up to the section that begins last, or the table of sections.
-/// Entries have the size that the format gives them, whatever the header says. `None` if it reads behind the end to find out.
+/// How many bytes AMD's HIP runtime takes a file at an address for: up to the section that begins last, or
+/// the table of sections. Entries have the size that the format gives them, whatever the header says. `None`
+/// if it reads behind the end to find out.
 pub(crate) fn counted_as_amd_does(file: &[u8]) -> Option<usize> {
     let word = |at: usize| Some(u64::from_le_bytes(*file.get(at..)?.first_chunk()?));
     let half = |at: usize| Some(u64::from(u16::from_le_bytes(*file.get(at..)?.first_chunk()?)));

@@ -73,7 +73,8 @@ pub(crate) fn noise(count: usize, seed: u32) -> Vec<f32> {
     bits(count, seed).into_iter().map(|bits| (bits >> 8) as f32 / 8_388_608.0 - 1.0).collect()
 }
 
-/// Compares numbers one by one. The allowed difference is `tolerance` times the expected magnitude, or times 1 if that is smaller.
+/// Compares numbers one by one. The allowed difference is `tolerance` times the expected magnitude, or times
+/// 1 if that is smaller.
 pub(crate) fn assert_close(found: &[f64], expected: &[f64], tolerance: f64, what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     for (i, (found, expected)) in found.iter().zip(expected).enumerate() {

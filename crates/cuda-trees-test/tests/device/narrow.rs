@@ -362,7 +362,8 @@ fn floats_are_rounded_down_up_and_to_zero() {
     let mut inexact = 0;
     for (triple, found) in input.chunks(3).zip(gpu.download(&output).chunks(21)) {
         let [a, b, c] = [0, 1, 2].map(|i| f64::from(triple[i]));
-        // Compares the exact result with a float: with integers, or with products that a double holds exactly.
+        // Compares the exact result with a float: with integers, or with products that a double holds
+        // exactly.
         let compare = |operation: usize, r: f32| {
             let r = f64::from(r);
             let with = |product: f64, of: f64, divisor: f64| {

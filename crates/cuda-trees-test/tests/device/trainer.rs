@@ -160,7 +160,8 @@ fn classifier_losses_gradients_and_their_sum() {
         let (data_at, found_at, targets_at) =
             (gpu.pointer(&mut data), gpu.pointer(&mut found), gpu.pointer(&mut targets));
         let (mut total, mut done) = (0.0, 0);
-        // SAFETY: the buffers have as many elements as the launchers are told; the last one waits before it returns.
+        // SAFETY: the buffers have as many elements as the launchers are told; the last one waits before it
+        // returns.
         unsafe {
             let stream = gpu.stream.as_raw();
             let (rows, valid, padded) = (rows as c_int, valid as c_int, padded as c_int);

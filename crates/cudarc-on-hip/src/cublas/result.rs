@@ -76,7 +76,8 @@ macro_rules! typed {
                     ldc: c_int,
                 );
                 $(#[$attribute])*
-                /// Multiplies many matrices, each at a fixed distance from the last one (`cublas<t>gemmStridedBatched`).
+                /// Multiplies many matrices, each at a fixed distance from the last one
+                /// (`cublas<t>gemmStridedBatched`).
                 fn $batched = $batched_function(
                     handle: sys::cublasHandle_t,
                     transa: sys::cublasOperation_t,

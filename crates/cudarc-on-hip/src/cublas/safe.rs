@@ -25,8 +25,8 @@ pub struct CudaBlas {
 
 // SAFETY: handles of rocBLAS may be used on any thread.
 unsafe impl Send for CudaBlas {}
-// SAFETY: this project's rocBLAS serialises calls on one handle. AMD's does not, and neither does cuBLAS; there, as with cudarc, the
-// caller must order the unsafe calls below.
+// SAFETY: this project's rocBLAS serialises calls on one handle. AMD's does not, and neither does cuBLAS;
+// there, as with cudarc, the caller must order the unsafe calls below.
 unsafe impl Sync for CudaBlas {}
 
 impl CudaBlas {
@@ -48,7 +48,8 @@ impl CudaBlas {
     /// From now on, submits to another stream of the same device.
     ///
     /// # Safety
-    /// The work submitted to the previous stream must be done, or the stream must wait for it: both use the handle's own memory.
+    /// The work submitted to the previous stream must be done, or the stream must wait for it: both use the
+    /// handle's own memory.
     pub unsafe fn set_stream(&mut self, stream: Arc<CudaStream>) -> Result<(), CublasError> {
         // SAFETY: both live, and the caller vouches for the rest.
         unsafe { result::set_stream(self.handle, stream.cu_stream())? };

@@ -43,8 +43,8 @@ macro_rules! functions {
         $(
             $(#[$attribute])*
             pub unsafe fn $name($($argument: $type),*) -> cublasStatus_t {
-                // SAFETY: the caller keeps the contract in cuBLAS's documentation of this function, and rocBLAS's is the same:
-                // handles are from `cublasCreate`, and pointers are as documented.
+                // SAFETY: the caller keeps the contract in cuBLAS's documentation of this function, and
+                // rocBLAS's is the same: handles are from `cublasCreate`, and pointers are as documented.
                 let run = move || -> Outcome { unsafe { $body } };
                 run().err().unwrap_or(cublasStatus_t::CUBLAS_STATUS_SUCCESS)
             }
@@ -294,7 +294,8 @@ pub(crate) fn datatype(datatype: cudaDataType) -> Outcome<rocblas_datatype> {
     })
 }
 
-/// The type of sums. Where less precision is allowed, as with `CUBLAS_COMPUTE_32F_FAST_TF32`, this computes with full precision.
+/// The type of sums. Where less precision is allowed, as with `CUBLAS_COMPUTE_32F_FAST_TF32`, this computes
+/// with full precision.
 pub(crate) fn compute(compute: cublasComputeType_t) -> Outcome<rocblas_datatype> {
     use cublasComputeType_t as Compute;
     Ok(match compute {

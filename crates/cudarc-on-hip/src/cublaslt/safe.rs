@@ -216,7 +216,8 @@ pub trait Matmul<T>: MatmulShared {
         let (b, _read_b) = b.device_ptr(stream);
         let (c, _written) = c.device_ptr_mut(stream);
         let (memory, _used) = workspace.buffer.device_ptr(stream);
-        // SAFETY: all objects live, the stream waits for other uses of the memory, and the caller vouches for its size.
+        // SAFETY: all objects live, the stream waits for other uses of the memory, and the caller vouches for
+        // its size.
         unsafe {
             let found = result::get_matmul_algo_heuristic(
                 *self.handle(),

@@ -72,8 +72,8 @@ macro_rules! functions {
             $(#[$attribute])*
             pub unsafe fn $name($($argument: $type),*) -> cublasStatus_t {
                 #[allow(unused_unsafe, reason = "some only look at numbers")]
-                // SAFETY: the caller keeps the contract in cuBLASLt's documentation of this function: handles are from its functions,
-                // and pointers are as documented.
+                // SAFETY: the caller keeps the contract in cuBLASLt's documentation of this function: handles
+                // are from its functions, and pointers are as documented.
                 let run = move || -> Outcome { unsafe { $body } };
                 run().err().unwrap_or(cublasStatus_t::CUBLAS_STATUS_SUCCESS)
             }

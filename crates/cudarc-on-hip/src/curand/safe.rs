@@ -54,7 +54,8 @@ impl CudaRng {
     {
         let count = dst.len();
         let (place, _written) = dst.device_ptr_mut(&self.stream);
-        // SAFETY: the generator lives, there is room for this many numbers, and the stream waits for other uses of the memory.
+        // SAFETY: the generator lives, there is room for this many numbers, and the stream waits for other
+        // uses of the memory.
         unsafe { UniformFill::fill(self.generator, place as *mut T, count) }
     }
 
@@ -70,7 +71,8 @@ impl CudaRng {
     {
         let count = dst.len();
         let (place, _written) = dst.device_ptr_mut(&self.stream);
-        // SAFETY: the generator lives, there is room for this many numbers, and the stream waits for other uses of the memory.
+        // SAFETY: the generator lives, there is room for this many numbers, and the stream waits for other
+        // uses of the memory.
         unsafe { NormalFill::fill(self.generator, place as *mut T, count, mean, std) }
     }
 
@@ -86,7 +88,8 @@ impl CudaRng {
     {
         let count = dst.len();
         let (place, _written) = dst.device_ptr_mut(&self.stream);
-        // SAFETY: the generator lives, there is room for this many numbers, and the stream waits for other uses of the memory.
+        // SAFETY: the generator lives, there is room for this many numbers, and the stream waits for other
+        // uses of the memory.
         unsafe { LogNormalFill::fill(self.generator, place as *mut T, count, mean, std) }
     }
 }

@@ -32,8 +32,8 @@ macro_rules! functions {
         $(
             $(#[$attribute])*
             pub unsafe fn $name($($argument: $type),*) -> curandStatus_t {
-                // SAFETY: the caller keeps the contract in cuRAND's documentation of this function: generators are from
-                // `curandCreateGenerator`, and pointers are as documented.
+                // SAFETY: the caller keeps the contract in cuRAND's documentation of this function:
+                // generators are from `curandCreateGenerator`, and pointers are as documented.
                 let run = move || -> Outcome { unsafe { $body } };
                 run().err().unwrap_or(curandStatus::CURAND_STATUS_SUCCESS)
             }

@@ -1,7 +1,7 @@
 //! CUDA's functions, each with a `Result`.
 //!
-//! They are grouped as in CUDA's documentation: `cuStreamCreate` is [`stream::create`]. Functions are unsafe where CUDA's
-//! documentation has requirements for their handles and addresses.
+//! They are grouped as in CUDA's documentation: `cuStreamCreate` is [`stream::create`]. Functions are unsafe
+//! where CUDA's documentation has requirements for their handles and addresses.
 #![allow(clippy::missing_safety_doc, reason = "the contract is the one of CUDA's function of that name")]
 
 mod error;

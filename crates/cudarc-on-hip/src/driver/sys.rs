@@ -1,8 +1,8 @@
 //! CUDA's driver API, as far as this crate has it: types, values and functions with the names of its header.
 //!
-//! The contract of a function is the one in CUDA's documentation. Each calls its HIP counterpart on the device of the calling
-//! thread's context. Where HIP lacks a counterpart, it returns `CUDA_ERROR_NOT_SUPPORTED`. A function that is not listed here does
-//! not exist in this crate.
+//! The contract of a function is the one in CUDA's documentation. Each calls its HIP counterpart on the
+//! device of the calling thread's context. Where HIP lacks a counterpart, it returns
+//! `CUDA_ERROR_NOT_SUPPORTED`. A function that is not listed here does not exist in this crate.
 #![allow(missing_docs, reason = "names and contracts are those of CUDA's header")]
 #![allow(clippy::missing_safety_doc, reason = "the contract is the one in CUDA's documentation")]
 #![allow(clippy::too_many_arguments, reason = "the arguments are CUDA's")]
@@ -48,8 +48,8 @@ macro_rules! functions {
             $(#[$attribute])*
             pub unsafe fn $name($($argument: $type),*) -> $crate::driver::sys::CUresult {
                 #[allow(unused_unsafe, reason = "some only look at numbers")]
-                // SAFETY: the caller keeps the contract in CUDA's documentation of this function, and HIP's is the same: handles are from
-                // functions of this module, and each pointer is as documented.
+                // SAFETY: the caller keeps the contract in CUDA's documentation of this function, and HIP's
+                // is the same: handles are from functions of this module, and each pointer is as documented.
                 let run = move || -> $crate::backend::Outcome { unsafe { $body } };
                 $crate::backend::status(run())
             }

@@ -186,7 +186,8 @@ fn fits(count: Option<usize>, room: usize) -> Result<(), NcclError> {
 /// Submits operations on addresses.
 ///
 /// # Safety
-/// For each: there must be this many elements of the type at the addresses, and the stream must wait for their other uses.
+/// For each: there must be this many elements of the type at the addresses, and the stream must wait for
+/// their other uses.
 impl Comm {
     unsafe fn submit_send(
         &self,

@@ -124,8 +124,8 @@ macro_rules! functions {
         $(
             $(#[$attribute])*
             pub unsafe fn $name($($argument: $type),*) -> ncclResult_t {
-                // SAFETY: the caller keeps the contract in NCCL's documentation of this function, and RCCL's is the same:
-                // communicators are from `ncclCommInit…`, and pointers are as documented.
+                // SAFETY: the caller keeps the contract in NCCL's documentation of this function, and RCCL's
+                // is the same: communicators are from `ncclCommInit…`, and pointers are as documented.
                 let run = move || -> Outcome { unsafe { $body } };
                 run().err().unwrap_or(ncclResult_t::ncclSuccess)
             }

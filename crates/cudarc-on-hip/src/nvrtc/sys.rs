@@ -52,8 +52,8 @@ macro_rules! functions {
         $(
             $(#[$attribute])*
             pub unsafe fn $name($($argument: $type),*) -> nvrtcResult {
-                // SAFETY: the caller keeps the contract in NVRTC's documentation of this function: programs are from
-                // `nvrtcCreateProgram`, and pointers are as documented.
+                // SAFETY: the caller keeps the contract in NVRTC's documentation of this function: programs
+                // are from `nvrtcCreateProgram`, and pointers are as documented.
                 let run = move || -> Outcome { unsafe { $body } };
                 run().err().unwrap_or(nvrtcResult::NVRTC_SUCCESS)
             }

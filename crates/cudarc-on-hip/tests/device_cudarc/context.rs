@@ -121,8 +121,8 @@ fn limits_and_caches_are_read_and_set() {
 #[test]
 fn pools_give_memory_and_say_what_they_have() {
     let (context, stream) = device();
-    // SAFETY: the device was found, the pool lives until it is destroyed, its memory is freed first, and the results are of the
-    // attributes' types.
+    // SAFETY: the device was found, the pool lives until it is destroyed, its memory is freed first, and the
+    // results are of the attributes' types.
     unsafe {
         let default = result::device::get_default_mem_pool(context.cu_device()).unwrap();
         assert_eq!(result::device::get_mem_pool(context.cu_device()).unwrap(), default);

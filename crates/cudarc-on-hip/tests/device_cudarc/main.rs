@@ -1,4 +1,5 @@
-//! cudarc's API on the device that `FERROCM_DEVICE` names, checked against the documentation of cudarc and CUDA.
+//! cudarc's API on the device that `FERROCM_DEVICE` names, checked against the documentation of cudarc and
+//! CUDA.
 
 mod blas;
 mod blaslt;

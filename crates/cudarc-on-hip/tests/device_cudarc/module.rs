@@ -69,7 +69,8 @@ fn code_objects_are_loaded_by_address_and_outlive_what_was_there() {
     let mut program = std::ptr::null_mut();
     let source = std::ffi::CString::new(KERNELS).unwrap();
     let (none, mut size) = (std::ptr::null(), 0);
-    // SAFETY: the texts end in NUL, the program lives until it is ended, and there is as much room as was asked for.
+    // SAFETY: the texts end in NUL, the program lives until it is ended, and there is as much room as was
+    // asked for.
     let code = unsafe {
         use nvrtc::sys;
         let created =

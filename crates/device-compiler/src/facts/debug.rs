@@ -53,7 +53,8 @@ impl DebugInfo {
 /// Types and variables that source lines do not need.
 const OF_UNITS: &[&str] = &["enums", "retainedTypes", "globals", "imports", "macros"];
 
-/// Fields that clang omits from functions if only lines are requested. LLVM crashes on variables there, but needs the type.
+/// Fields that clang omits from functions if only lines are requested. LLVM crashes on variables there, but
+/// needs the type.
 const OF_FUNCTIONS: &[&str] =
     &["linkageName", "templateParams", "declaration", "retainedNodes", "thrownTypes"];
 

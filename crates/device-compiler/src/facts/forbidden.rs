@@ -1,8 +1,8 @@
 //! Finds the source positions of forbidden calls and of inline assembly that is not for the target.
 //!
-//! A function may declare that no call of it may remain in the code (`__attribute__((error("…")))`, used for [inline
-//! PTX](crate::ptx) without an equivalent). Only the second step finds remaining calls, and it knows the IR but not
-//! the source.
+//! A function may declare that no call of it may remain in the code (`__attribute__((error("…")))`, used for
+//! [inline PTX](crate::ptx) without an equivalent). Only the second step finds remaining calls, and it knows
+//! the IR but not the source.
 
 use std::fmt::Write as _;
 

@@ -55,12 +55,14 @@ pub(super) fn tell(module: &str, debug: DebugInfo) -> String {
     out + &added
 }
 
-/// Whether LLVM writes this line but cannot read it: the order of uses of inline assembly that occurs several times.
+/// Whether LLVM writes this line but cannot read it: the order of uses of inline assembly that occurs several
+/// times.
 fn is_unreadable(line: &str) -> bool {
     line.trim_start().starts_with("uselistorder ptr asm ")
 }
 
-/// The arguments of the kernel whose definition begins in this line; `None` if there is no kernel, or if it already has facts.
+/// The arguments of the kernel whose definition begins in this line; `None` if there is no kernel, or if it
+/// already has facts.
 fn arguments(line: &str, nodes: &Nodes<'_>, names: &Names) -> Option<Vec<Argument>> {
     if !line.starts_with("define ") || line.contains("!kernel_arg_") {
         return None;

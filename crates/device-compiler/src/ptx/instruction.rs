@@ -101,7 +101,8 @@ pub(super) fn is_special(name: &str) -> bool {
     ) || ["envreg", "pm", "reserved_smem"].iter().any(|start| first.starts_with(start))
 }
 
-/// Parts of a name without effect here: rounding to nearest, approximations, cache hints, and that all threads of a warp arrive.
+/// Parts of a name without effect here: rounding to nearest, approximations, cache hints, and that all
+/// threads of a warp arrive.
 const HINTS: &[&str] = &[
     "rn",
     "rna",
@@ -138,7 +139,8 @@ const HINTS: &[&str] = &[
     "generic",
 ];
 
-/// An instruction: its name, with types or `_` for any type, and the function, in which `T` stands for the types.
+/// An instruction: its name, with types or `_` for any type, and the function, in which `T` stands for the
+/// types.
 #[rustfmt::skip]
 const ROWS: &[(&str, &str)] = &[
     ("mov", "mov<T>"),
@@ -487,12 +489,14 @@ fn product(parts: &[&str]) -> Option<String> {
         ("m16n8k32", 1 | 2) | ("m16n8k64", 0) => "mma_16_2",
         _ => return None,
     };
-    // `satfinite` clamps sums that do not fit. So few products of narrow numbers always fit, so it is ignored.
+    // `satfinite` clamps sums that do not fit. So few products of narrow numbers always fit, so it is
+    // ignored.
     let (a, b) = (type_of(a)?.value, type_of(b)?.value);
     Some(format!("{function}<::__cuda_ptx::both<{a}, {b}>, {}>", of_a.1))
 }
 
-/// Comparisons to predicates: with a second result, the opposite, or with a third operand, combined with the result.
+/// Comparisons to predicates: with a second result, the opposite, or with a third operand, combined with the
+/// result.
 fn comparison(parts: &[&str], operands: usize) -> Option<String> {
     let (mut test, mut join, mut kind) = (None, None, None);
     for part in parts {

@@ -2,7 +2,8 @@
 
 use crate::ir;
 
-/// Directives that read no files. Macro definitions are not listed, because macros could produce any directive.
+/// Directives that read no files. Macro definitions are not listed, because macros could produce any
+/// directive.
 const HARMLESS: &[&str] = &[
     "align",
     "ascii",
@@ -64,7 +65,8 @@ const HARMLESS: &[&str] = &[
     "zero",
 ];
 
-/// Whether the inline assembly of a module of IR has a directive that may read a file (`.incbin`, `.include`).
+/// Whether the inline assembly of a module of IR has a directive that may read a file (`.incbin`,
+/// `.include`).
 ///
 /// The files themselves stay unknown. An unknown directive counts as one that may read files.
 pub(crate) fn may_read_files(module: &str) -> bool {

@@ -3,7 +3,8 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// Options whose files the compiler reports: it lists the headers, and the folders in which it looks for them.
+/// Options whose files the compiler reports: it lists the headers, and the folders in which it looks for
+/// them.
 const FOLLOWED: [&str; 8] = [
     "-I",
     "-isystem",

@@ -33,7 +33,8 @@ pub(crate) struct Search {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Folder {
     pub(super) path: PathBuf,
-    /// It is named by an option of the caller, or is the compiler's current folder; not part of the toolchain.
+    /// It is named by an option of the caller, or is the compiler's current folder; not part of the
+    /// toolchain.
     pub(super) is_callers: bool,
 }
 
@@ -235,10 +236,11 @@ fn used(line: &str) -> Option<(&str, usize)> {
     Some((file, column.parse().ok()?))
 }
 
-/// The names that a text asks for at a column, counted in bytes from 1; `None` if one of them is not spelled out there.
+/// The names that a text asks for at a column, counted in bytes from 1; `None` if one of them is not spelled
+/// out there.
 ///
-/// The line number is ignored, because `#line` may change it. So these are the names on every line that asks at this
-/// column; at least one must.
+/// The line number is ignored, because `#line` may change it. So these are the names on every line that asks
+/// at this column; at least one must.
 fn names(text: &str, column: usize) -> Option<Vec<PathBuf>> {
     let mut names = Vec::new();
     let mut found = false;

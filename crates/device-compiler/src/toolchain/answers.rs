@@ -1,8 +1,8 @@
 //! The answers of the private prefix's compiler about itself, stored beside it.
 //!
-//! Asking a clang takes four processes, some 0.1 s of processor time, in every build script and every program that
-//! compiles kernels. The prefix made by set-up never changes: a new toolchain gets a new folder. Other compilers are
-//! always asked, because they may change unnoticed.
+//! Asking a clang takes four processes, some 0.1 s of processor time, in every build script and every program
+//! that compiles kernels. The prefix made by set-up never changes: a new toolchain gets a new folder. Other
+//! compilers are always asked, because they may change unnoticed.
 
 use std::ffi::OsString;
 use std::fs;
@@ -72,7 +72,8 @@ impl Asked {
         is_there.then_some(answers)
     }
 
-    /// Stores the answers, if they concern only the prefix and it is writable; otherwise the compiler is asked again.
+    /// Stores the answers, if they concern only the prefix and it is writable; otherwise the compiler is
+    /// asked again.
     pub(super) fn keep(self, prefix: &Path, answers: &Clang) {
         let Ok(real) = fs::canonicalize(prefix) else { return };
         let is_below = |path: &Path| fs::canonicalize(path).is_ok_and(|path| path.starts_with(&real));

@@ -48,7 +48,8 @@ pub(super) fn device_libs(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The options for C and C++ headers, given the folders that clang searches itself, and the folder of the C++ headers.
+/// The options for C and C++ headers, given the folders that clang searches itself, and the folder of the C++
+/// headers.
 pub(super) fn cxx_headers(
     include_dirs: &[PathBuf],
     prefix: &Path,

@@ -26,7 +26,8 @@ pub struct Search {
     pub prefix: Option<PathBuf>,
     /// Options for every call of clang.
     pub clang_args: Vec<OsString>,
-    /// The command that installs a toolchain, for messages. Without one, they name `ferrocm setup` and where to get it.
+    /// The command that installs a toolchain, for messages. Without one, they name `ferrocm setup` and where
+    /// to get it.
     pub setup: Option<String>,
 }
 
@@ -135,7 +136,8 @@ impl Search {
     pub fn find(&self) -> Result<Toolchain, NotFound> {
         let mut attempts = Vec::new();
         for candidate in self.candidates(&mut attempts) {
-            // Stored answers count only if they make a complete toolchain: missing parts may have been installed since.
+            // Stored answers count only if they make a complete toolchain: missing parts may have been
+            // installed since.
             if let Some(kept) = self.kept(&candidate)
                 && let Some(toolchain) =
                     self.parts_of(&candidate, kept, &mut Vec::new()).complete(&candidate, self)

@@ -64,7 +64,8 @@ impl Search {
         findings
     }
 
-    /// The toolchain that [`find`](Self::find) finds, or else the first working compiler and its missing parts.
+    /// The toolchain that [`find`](Self::find) finds, or else the first working compiler and its missing
+    /// parts.
     fn survey_compiler(&self) -> Vec<Finding> {
         let mut attempts = Vec::new();
         let mut shown = None;

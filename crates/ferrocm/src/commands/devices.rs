@@ -20,8 +20,9 @@ Exit status: 0 if there is a device and the default one can be opened, 1 if not,
 
 /// Lists the GPUs that a program can open, real and virtual, and why each backend without one was skipped
 ///
-/// The first column is the device URI, which opens the device in code (`Device::open`), on command lines (--device) and in the
-/// variable FERROCM_DEVICE. Virtual GPUs take parameters, such as vgpu:gfx90a?cus=4&memory=2GiB&count=2.
+/// The first column is the device URI, which opens the device in code (`Device::open`), on command lines
+/// (--device) and in the variable FERROCM_DEVICE. Virtual GPUs take parameters, such as
+/// vgpu:gfx90a?cus=4&memory=2GiB&count=2.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -1,4 +1,5 @@
-//! `ferrocm completions` and `ferrocm man`: shell completions and manual pages, generated from the command line's definition.
+//! `ferrocm completions` and `ferrocm man`: shell completions and manual pages, generated from the command
+//! line's definition.
 
 use std::path::PathBuf;
 

@@ -28,10 +28,10 @@ Exit status: clang's; 1 if it cannot be started or there is no library to link w
 
 /// Compiles and links HIP programs, as AMD's hipcc does
 ///
-/// Runs clang from the toolchain that `ferrocm setup` finds or installs. .hip, .cu and C++ sources are compiled as
-/// HIP. Programs are linked with this project's libamdhip64.so.7, or with that of a ROCm if this project's is not
-/// installed, and find it when they run. Without
-/// --offload-arch, kernels are compiled for the default device, real or virtual. All other options are clang's.
+/// Runs clang from the toolchain that `ferrocm setup` finds or installs. .hip, .cu and C++ sources are
+/// compiled as HIP. Programs are linked with this project's libamdhip64.so.7, or with that of a ROCm if this
+/// project's is not installed, and find it when they run. Without --offload-arch, kernels are compiled for
+/// the default device, real or virtual. All other options are clang's.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -99,7 +99,8 @@ pub(crate) fn config(ConfigArguments { options }: &ConfigArguments) -> anyhow::R
     ];
     let options: Vec<&str> = options.iter().map(|option| option.to_str().unwrap_or_default()).collect();
     let is_full = |option: &&str| ["--full", "-f"].contains(option);
-    // Called as rocm_agent_enumerator, the program gets `-t GPU`, which limits it to GPUs. It prints only GPUs anyway.
+    // Called as rocm_agent_enumerator, the program gets `-t GPU`, which limits it to GPUs. It prints only
+    // GPUs anyway.
     let options: Vec<&str> = match options.as_slice() {
         ["--targets", ..] => vec!["--targets"],
         [] => ALL.to_vec(),

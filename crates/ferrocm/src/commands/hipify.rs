@@ -21,8 +21,8 @@ written, or for a malformed command line.";
 
 /// Translates CUDA sources to HIP, line by line, or reports what does not translate
 ///
-/// Renames everything that has a HIP equivalent, in code, strings and comments. Reports the rest with line and
-/// advice. Every line keeps its number. Needs neither CUDA nor HIP nor a compiler.
+/// Renames everything that has a HIP equivalent, in code, strings and comments. Reports the rest with line
+/// and advice. Every line keeps its number. Needs neither CUDA nor HIP nor a compiler.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

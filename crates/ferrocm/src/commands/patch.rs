@@ -17,9 +17,9 @@ Exit status: 0 if all is well, 1 if something failed (the program is then unchan
 
 /// Replaces the crates through which a Rust program uses CUDA by this project's
 ///
-/// Adds a line to the program's [patch.crates-io] for each of cudarc, cudaforge and bindgen_cuda that it depends on.
-/// Programs such as candle then run on AMD GPUs without source changes. The crates come from a checkout of this
-/// project's repository.
+/// Adds a line to the program's [patch.crates-io] for each of cudarc, cudaforge and bindgen_cuda that it
+/// depends on. Programs such as candle then run on AMD GPUs without source changes. The crates come from a
+/// checkout of this project's repository.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -21,14 +21,15 @@ Exit status: the program's; 1 if something cannot be fetched or the program cann
 
 /// Runs a program on AMD's own ROCm libraries, over virtual GPUs
 ///
-/// Fetches the libraries of a release with all their dependencies from Debian into the cache folder, once. This
-/// machine's own libraries are not used. The virtual GPU replaces AMD's HSA runtime.
+/// Fetches the libraries of a release with all their dependencies from Debian into the cache folder, once.
+/// This machine's own libraries are not used. The virtual GPU replaces AMD's HSA runtime.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     options: Options,
-    /// Folder of this project's libraries [default: FERROCM_LIBRARIES, else ../lib/ferrocm beside this program]
+    /// Folder of this project's libraries [default: FERROCM_LIBRARIES, else ../lib/ferrocm beside this
+    /// program]
     #[arg(long, value_name = "DIR")]
     libraries: Option<PathBuf>,
     /// Folder that AMD's libraries are fetched into [default: rocm/libraries in the cache folder]

@@ -39,7 +39,8 @@ line or device URI.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// What to run on, such as vgpu:gfx90a?count=2 [default: FERROCM_DEVICE, else an AMD GPU, else a virtual one]
+    /// What to run on, such as vgpu:gfx90a?count=2 [default: FERROCM_DEVICE, else an AMD GPU, else a virtual
+    /// one]
     #[arg(long, value_name = "URI")]
     device: Option<DeviceUri>,
     /// Run on this machine's own AMD HIP, over virtual GPUs
@@ -88,7 +89,8 @@ fn command(arguments: &Arguments) -> anyhow::Result<Command> {
 /// Names the virtual GPUs of the HSA library.
 const HSA_DEVICE_VARIABLE: &str = variables::HSA_DEVICE.name;
 
-/// The folder of the libraries: the given one, else the one named in the environment, else that of the packages.
+/// The folder of the libraries: the given one, else the one named in the environment, else that of the
+/// packages.
 pub(crate) fn libraries(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     libraries_of(given.or_else(named), &this_program()?)
 }

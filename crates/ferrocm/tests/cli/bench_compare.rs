@@ -260,8 +260,8 @@ fn what_cannot_be_read_or_is_wrong_ends_with_2() {
     }
 }
 
-/// The command in `docs/use/bench-compare.md` produces the page beside it, if the checkout has the files of the runs.
-/// `FERROCM_BLESS=1` writes it.
+/// The command in `docs/use/bench-compare.md` produces the page beside it, if the checkout has the files of
+/// the runs. `FERROCM_BLESS=1` writes it.
 #[test]
 fn the_example_of_the_docs_is_what_its_command_gives() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -325,7 +325,8 @@ fn numbers_of_any_size_and_number_give_a_report() {
     }
 }
 
-/// From logs of both vendors to a page. The lines are from real runs; only step number, time and loss are replaced.
+/// From logs of both vendors to a page. The lines are from real runs; only step number, time and loss are
+/// replaced.
 #[test]
 fn logs_become_records_and_records_a_report() {
     let lines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/training/log_lines.txt");
@@ -336,7 +337,8 @@ fn logs_become_records_and_records_a_report() {
     let line = |part: &str| lines.lines().find(|line| line.contains(part)).expect("a line");
     let folder = tempfile::tempdir().expect("folder");
     let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
-    // The noise repeats after 13 steps, the first three steps are slow, and the medians of the rest are 13.3748 s and 12.396 s.
+    // The noise repeats after 13 steps, the first three steps are slow, and the medians of the rest are
+    // 13.3748 s and 12.396 s.
     let noise = |step: u64| if step < 3 { 4000.0 } else { ((step * 5) % 13) as f64 };
     let (primus, nemo) = (line("rank-7/8"), line("train_step_timing"));
     let log = |of: &dyn Fn(u64) -> String| (0..42).map(|step| of(step) + "\n").collect::<String>();

@@ -241,7 +241,8 @@ fn steps(description: &Description, stage: &Stage) -> Vec<Yaml> {
         if stage.name == "hipify" && step.name == "hipify" {
             steps.push(map([
                 key("uses", text(SARIF)),
-                // Code scanning may be off, and forks' tokens may be read-only, so only the stage itself decides.
+                // Code scanning may be off, and forks' tokens may be read-only, so only the stage itself
+                // decides.
                 key("continue-on-error", truth(true)),
                 key("if", text("${{ !cancelled() && hashFiles('out/hipify.sarif') != '' }}")),
                 key(

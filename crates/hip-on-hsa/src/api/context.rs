@@ -168,7 +168,8 @@ pub(crate) unsafe extern "C" fn hipCtxPushCurrent(context: hipCtx_t) -> hipError
     })
 }
 
-/// `hipCtxPopCurrent`: the one before becomes current again; `hipErrorInvalidContext` if there is none to pop.
+/// `hipCtxPopCurrent`: the one before becomes current again; `hipErrorInvalidContext` if there is none to
+/// pop.
 pub(crate) unsafe extern "C" fn hipCtxPopCurrent(out: *mut hipCtx_t) -> hipError_t {
     entry(|| {
         active()?;
@@ -238,8 +239,9 @@ pub(crate) unsafe extern "C" fn hipDevicePrimaryCtxRelease(device: hipDevice_t) 
     entry(|| by_ordinal(device).map(drop))
 }
 
-/// Waits for a device, ends the streams that the program created there, and frees its allocations there: all their
-/// handles and addresses end. Resets flags and limits. Modules, events, graphs, mappings and managed variables stay.
+/// Waits for a device, ends the streams that the program created there, and frees its allocations there: all
+/// their handles and addresses end. Resets flags and limits. Modules, events, graphs, mappings and managed
+/// variables stay.
 fn reset(device: &'static Device) -> Result {
     let runtime = active()?;
     graph::permit()?;
@@ -270,7 +272,8 @@ pub(crate) unsafe extern "C" fn hipCtxSynchronize() -> hipError_t {
     unsafe { hipDeviceSynchronize() }
 }
 
-/// `hipDevicePrimaryCtxSetFlags`: the context is active from the start, so only `hipSetDeviceFlags` sets its flags.
+/// `hipDevicePrimaryCtxSetFlags`: the context is active from the start, so only `hipSetDeviceFlags` sets its
+/// flags.
 pub(crate) unsafe extern "C" fn hipDevicePrimaryCtxSetFlags(
     device: hipDevice_t,
     _flags: c_uint,

@@ -115,7 +115,8 @@ fn end(operand: &hipMemcpy3DOperand, extent: hipExtent) -> Result<Rows> {
     box_at(place.ptr as usize, pitch, rows, [0; 3], extent)
 }
 
-/// `hipMemcpy3DBatchAsync`: boxes of linear memory, lengths in bytes. All are checked before the first is enqueued.
+/// `hipMemcpy3DBatchAsync`: boxes of linear memory, lengths in bytes. All are checked before the first is
+/// enqueued.
 pub(crate) unsafe extern "C" fn hipMemcpy3DBatchAsync(
     count: usize,
     list: *mut hipMemcpy3DBatchOp,

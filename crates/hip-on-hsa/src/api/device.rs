@@ -127,7 +127,8 @@ pub(crate) unsafe extern "C" fn hipDeviceGetName(name: *mut c_char, length: i32,
     })
 }
 
-/// `hipDeviceGetUuid`: the sixteen digits that follow `GPU-` in the UUID's text, as AMD's runtime returns them.
+/// `hipDeviceGetUuid`: the sixteen digits that follow `GPU-` in the UUID's text, as AMD's runtime returns
+/// them.
 pub(crate) unsafe extern "C" fn hipDeviceGetUuid(uuid: *mut hipUUID, ordinal: i32) -> hipError_t {
     entry(|| {
         let device = device(ordinal)?;

@@ -156,7 +156,8 @@ pub(crate) unsafe extern "C" fn hipEventQuery(event: hipEvent_t) -> hipError_t {
     })
 }
 
-/// `hipEventElapsedTime`: milliseconds between two recorded events, from the times at which the device reached them.
+/// `hipEventElapsedTime`: milliseconds between two recorded events, from the times at which the device
+/// reached them.
 pub(crate) unsafe extern "C" fn hipEventElapsedTime(
     milliseconds: *mut f32,
     start: hipEvent_t,

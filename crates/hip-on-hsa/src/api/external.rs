@@ -76,7 +76,8 @@ pub(crate) unsafe extern "C" fn hipExternalMemoryGetMappedBuffer(
     })
 }
 
-/// `hipDestroyExternalMemory`: buffers mapped from it stay. The last release waits until the devices are idle.
+/// `hipDestroyExternalMemory`: buffers mapped from it stay. The last release waits until the devices are
+/// idle.
 pub(crate) unsafe extern "C" fn hipDestroyExternalMemory(memory: hipExternalMemory_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;

@@ -16,8 +16,8 @@ use crate::runtime::active;
 const INVALID_VALUE: hipError_t = hipError_t::hipErrorInvalidValue;
 const INVALID_HANDLE: hipError_t = hipError_t::hipErrorInvalidHandle;
 
-/// `hipIpcGetMemHandle`: of memory of a device, for other processes. Waits until the devices are idle. Memory of
-/// pools has no handles.
+/// `hipIpcGetMemHandle`: of memory of a device, for other processes. Waits until the devices are idle. Memory
+/// of pools has no handles.
 pub(crate) unsafe extern "C" fn hipIpcGetMemHandle(
     out: *mut hipIpcMemHandle_t,
     pointer: *mut c_void,

@@ -61,9 +61,9 @@ fn of_module(code: hipError_t) -> hipError_t {
 
 /// `hipModuleLaunchKernel`.
 ///
-/// `hipErrorInvalidValue` for a grid or workgroup that is empty, too large for packet, device or kernel, or not the
-/// one that the kernel requires, for too much LDS, and for arguments in both forms, in neither although the kernel
-/// has some, or in a buffer of the wrong size.
+/// `hipErrorInvalidValue` for a grid or workgroup that is empty, too large for packet, device or kernel, or
+/// not the one that the kernel requires, for too much LDS, and for arguments in both forms, in neither
+/// although the kernel has some, or in a buffer of the wrong size.
 pub(crate) unsafe extern "C" fn hipModuleLaunchKernel(
     handle: hipFunction_t,
     grid_x: u32,
@@ -96,10 +96,11 @@ pub(crate) unsafe extern "C" fn hipModuleLaunchKernel(
     })
 }
 
-/// `hipModuleLaunchCooperativeKernel`: as `hipModuleLaunchKernel`, for kernels whose workgroups wait for each other.
+/// `hipModuleLaunchCooperativeKernel`: as `hipModuleLaunchKernel`, for kernels whose workgroups wait for each
+/// other.
 ///
-/// `hipErrorCooperativeLaunchTooLarge` for more workgroups than the device holds at once, `hipErrorNotSupported` on
-/// devices where they cannot wait.
+/// `hipErrorCooperativeLaunchTooLarge` for more workgroups than the device holds at once,
+/// `hipErrorNotSupported` on devices where they cannot wait.
 pub(crate) unsafe extern "C" fn hipModuleLaunchCooperativeKernel(
     handle: hipFunction_t,
     grid_x: u32,

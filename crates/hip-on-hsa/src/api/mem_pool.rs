@@ -188,7 +188,8 @@ pub(crate) unsafe extern "C" fn hipMemPoolSetAttribute(
     })
 }
 
-/// `hipMemPoolTrimTo`: returns memory whose free has completed, until the pool holds no more than this many bytes.
+/// `hipMemPoolTrimTo`: returns memory whose free has completed, until the pool holds no more than this many
+/// bytes.
 pub(crate) unsafe extern "C" fn hipMemPoolTrimTo(pool: hipMemPool_t, keep: usize) -> hipError_t {
     entry(|| {
         let runtime = active()?;
@@ -197,7 +198,8 @@ pub(crate) unsafe extern "C" fn hipMemPoolTrimTo(pool: hipMemPool_t, keep: usize
     })
 }
 
-/// `hipMemPoolSetAccess`: which devices may access the pool's memory, present and future. The owner always may.
+/// `hipMemPoolSetAccess`: which devices may access the pool's memory, present and future. The owner always
+/// may.
 ///
 /// `hipErrorNotSupported` for read-only access, which HSA lacks.
 pub(crate) unsafe extern "C" fn hipMemPoolSetAccess(

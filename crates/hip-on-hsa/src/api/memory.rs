@@ -55,7 +55,8 @@ pub(crate) unsafe extern "C" fn hipMalloc(out: *mut *mut c_void, size: usize) ->
     })
 }
 
-/// `hipExtMallocWithFlags`: default and fine-grained memory, and the 8 bytes of signal memory, which are host memory.
+/// `hipExtMallocWithFlags`: default and fine-grained memory, and the 8 bytes of signal memory, which are host
+/// memory.
 pub(crate) unsafe extern "C" fn hipExtMallocWithFlags(
     out: *mut *mut c_void,
     size: usize,
@@ -82,8 +83,8 @@ pub(crate) unsafe extern "C" fn hipExtMallocWithFlags(
 /// The kinds of memory that a program allocates and frees.
 const ALLOCATED: [Origin; 4] = [Origin::Device, Origin::Managed, Origin::Host, Origin::Signal];
 
-/// Frees memory of any kind: the functions for host and device memory are the same, as in AMD's library. RCCL frees
-/// uncached device memory with `hipHostFree`.
+/// Frees memory of any kind: the functions for host and device memory are the same, as in AMD's library. RCCL
+/// frees uncached device memory with `hipHostFree`.
 fn free(pointer: *mut c_void) -> Result {
     let runtime = active()?;
     graph::permit()?;
@@ -133,8 +134,9 @@ pub(crate) fn free_all_of(runtime: &'static Runtime, device: &'static Device) ->
     result
 }
 
-/// `hipFreeAsync`: a pool's memory returns to the pool, for work behind the stream's current work. Other memory is
-/// freed once all of that work has completed. In a capture, adds a node that frees memory of a graph.
+/// `hipFreeAsync`: a pool's memory returns to the pool, for work behind the stream's current work. Other
+/// memory is freed once all of that work has completed. In a capture, adds a node that frees memory of a
+/// graph.
 pub(crate) unsafe extern "C" fn hipFreeAsync(pointer: *mut c_void, stream: hipStream_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;

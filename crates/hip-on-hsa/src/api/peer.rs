@@ -106,7 +106,8 @@ impl Link {
     fn between(runtime: &Runtime, from: &Device, to: &Device) -> Option<Self> {
         let links = runtime.hsa.links(from.agent, to.pool);
         let first = links.first()?;
-        // HSA reports one hop between any two devices, and a distance, which grows by this much with each hop.
+        // HSA reports one hop between any two devices, and a distance, which grows by this much with each
+        // hop.
         let of_one =
             if first.link_type == hsa_amd_link_info_type_t::HSA_AMD_LINK_INFO_TYPE_XGMI { 13 } else { 20 };
         Some(Self {

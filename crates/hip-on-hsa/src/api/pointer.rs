@@ -41,7 +41,8 @@ const UNREGISTERED: hipPointerAttribute_t = hipPointerAttribute_t {
     allocationFlags: 0,
 };
 
-/// `hipPointerGetAttributes`: memory unknown to HIP is unregistered, as since HIP 6; before, that was an error.
+/// `hipPointerGetAttributes`: memory unknown to HIP is unregistered, as since HIP 6; before, that was an
+/// error.
 pub(crate) unsafe extern "C" fn hipPointerGetAttributes(
     out: *mut hipPointerAttribute_t,
     pointer: *const c_void,
@@ -112,7 +113,8 @@ fn size_of_attribute(which: hipPointer_attribute) -> usize {
     }
 }
 
-/// Whether there is room for the value of an attribute. No value is larger than a word; any alignment is allowed.
+/// Whether there is room for the value of an attribute. No value is larger than a word; any alignment is
+/// allowed.
 fn has_room(data: *mut c_void, which: hipPointer_attribute) -> bool {
     caller::is_accessible(data as usize, size_of_attribute(which), Access::Write)
 }
@@ -225,7 +227,8 @@ pub(crate) unsafe extern "C" fn hipDrvPointerGetAttributes(
     })
 }
 
-/// `hipPointerSetAttribute`: whether synchronous copies of the memory always synchronise, which they always do.
+/// `hipPointerSetAttribute`: whether synchronous copies of the memory always synchronise, which they always
+/// do.
 pub(crate) unsafe extern "C" fn hipPointerSetAttribute(
     value: *const c_void,
     which: hipPointer_attribute,
@@ -261,7 +264,8 @@ pub(crate) unsafe extern "C" fn hipMemGetHandleForAddressRange(
         if !caller::is_accessible(out as usize, size_of::<i32>(), Access::Write) {
             return Err(INVALID_VALUE);
         }
-        // The buffer consists of whole pages; the caller could not learn the offset of a range that begins elsewhere.
+        // The buffer consists of whole pages; the caller could not learn the offset of a range that begins
+        // elsewhere.
         let (descriptor, start) = runtime.hsa.export_range(pointer, size)?;
         if start != 0 {
             // SAFETY: the descriptor was just made and is not shared yet.

@@ -48,7 +48,8 @@ fn threads(device: &Device) -> u32 {
 /// All properties of a device in HIP's form. Only textures over linear memory are supported, and no surfaces,
 /// so the limits of all others are 0.
 fn properties(device: &Device) -> hipDeviceProp_tR0600 {
-    // SAFETY: the structure is made of numbers, arrays of numbers and pointers, for all of which zero is valid.
+    // SAFETY: the structure is made of numbers, arrays of numbers and pointers, for all of which zero is
+    // valid.
     let mut p: hipDeviceProp_tR0600 = unsafe { std::mem::zeroed() };
     let info = &device.info;
     let lds = info.lds_bytes as usize;
@@ -281,7 +282,8 @@ pub(crate) unsafe extern "C" fn hipGetDevicePropertiesR0600(
     })
 }
 
-/// `hipGetDeviceProperties`: the layout of HIP 5; programs compiled with newer headers call the function above.
+/// `hipGetDeviceProperties`: the layout of HIP 5; programs compiled with newer headers call the function
+/// above.
 pub(crate) unsafe extern "C" fn hipGetDeviceProperties(
     out: *mut hipDeviceProp_tR0000,
     ordinal: i32,

@@ -175,7 +175,8 @@ pub(crate) unsafe extern "C" fn hipStreamGetDevice(stream: hipStream_t, device: 
     })
 }
 
-/// `hipStreamAddCallback`: the callback runs even if the stream fails, and gets the error. It cannot be captured.
+/// `hipStreamAddCallback`: the callback runs even if the stream fails, and gets the error. It cannot be
+/// captured.
 pub(crate) unsafe extern "C" fn hipStreamAddCallback(
     stream: hipStream_t,
     callback: hipStreamCallback_t,
@@ -248,7 +249,8 @@ unsafe fn give_text(text: &str, buffer: *mut std::ffi::c_char, size: usize) -> u
     text.len()
 }
 
-/// The extension `stream_fault_report`: the text of the stream's last failure; empty if the stream has not failed.
+/// The extension `stream_fault_report`: the text of the stream's last failure; empty if the stream has not
+/// failed.
 pub(crate) unsafe extern "C" fn stream_fault_report(
     stream: hipStream_t,
     buffer: *mut std::ffi::c_char,

@@ -54,7 +54,8 @@ pub(crate) fn unregister_fat_binary(handle: *mut *mut c_void) {
         module.unload(runtime);
     }
     for managed in binary.managed.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-        // SAFETY: the memory was allocated for the variable, which is unloaded together with the code that uses it.
+        // SAFETY: the memory was allocated for the variable, which is unloaded together with the code that
+        // uses it.
         let freed = unsafe { hipFree(managed.address as *mut c_void) };
         if freed != hipError_t::hipSuccess {
             tracing::warn!(?freed, name = managed.name, "a managed variable was not freed");
@@ -111,8 +112,8 @@ pub(crate) unsafe fn register_managed_variable(
         if pointer.is_null() || (first.is_null() && size != 0) || align > PAGE {
             return Err(INVALID_VALUE);
         }
-        // SAFETY: the caller is responsible for the place, the first value and the name; the memory is as large as
-        // the value.
+        // SAFETY: the caller is responsible for the place, the first value and the name; the memory is as
+        // large as the value.
         unsafe {
             pointer.write(std::ptr::null_mut());
             let mut memory = std::ptr::null_mut();
@@ -244,7 +245,8 @@ pub(crate) unsafe extern "C" fn hipGetSymbolSize(out: *mut usize, symbol: *const
     })
 }
 
-/// Refuses impossible directions of a copy to or from a variable; also `hipMemcpyDefault`, as AMD's runtime does.
+/// Refuses impossible directions of a copy to or from a variable; also `hipMemcpyDefault`, as AMD's runtime
+/// does.
 fn check_direction(kind: hipMemcpyKind, other: hipMemcpyKind) -> Result {
     match kind == other || kind == hipMemcpyKind::hipMemcpyDeviceToDevice {
         true => Ok(()),

@@ -188,8 +188,8 @@ pub(crate) fn table() -> &'static Table {
             leave_reports: None,
             open_virtual: None,
         });
-        // SAFETY: the functions keep HIP's contract: they check handles, need of the caller what HIP documents, may
-        // be called from any thread, and live as long as the process.
+        // SAFETY: the functions keep HIP's contract: they check handles, need of the caller what HIP
+        // documents, may be called from any thread, and live as long as the process.
         unsafe { builder.finish() }
     })
 }

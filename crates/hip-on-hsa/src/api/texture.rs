@@ -170,7 +170,8 @@ pub(crate) unsafe extern "C" fn hipCreateChannelDesc(
     hipChannelFormatDesc { x, y, z, w, f }
 }
 
-/// `hipDeviceGetTexture1DLinearMaxWidth`: the maximum number of elements of a format in a texture over linear memory.
+/// `hipDeviceGetTexture1DLinearMaxWidth`: the maximum number of elements of a format in a texture over linear
+/// memory.
 pub(crate) unsafe extern "C" fn hipDeviceGetTexture1DLinearMaxWidth(
     out: *mut usize,
     format: *const hipChannelFormatDesc,

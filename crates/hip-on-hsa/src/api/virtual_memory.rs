@@ -198,7 +198,8 @@ pub(crate) unsafe extern "C" fn hipMemUnmap(pointer: *mut c_void, size: usize) -
     })
 }
 
-/// `hipMemSetAccess`: sets the access of devices to one or several whole mappings. Waits until the devices are idle.
+/// `hipMemSetAccess`: sets the access of devices to one or several whole mappings. Waits until the devices
+/// are idle.
 pub(crate) unsafe extern "C" fn hipMemSetAccess(
     pointer: *mut c_void,
     size: usize,
@@ -335,7 +336,8 @@ pub(crate) unsafe extern "C" fn hipMemGetAllocationPropertiesFromHandle(
     })
 }
 
-/// `hipMemRetainAllocationHandle`: the handle of the memory mapped at an address, which must be released again.
+/// `hipMemRetainAllocationHandle`: the handle of the memory mapped at an address, which must be released
+/// again.
 pub(crate) unsafe extern "C" fn hipMemRetainAllocationHandle(
     out: *mut hipMemGenericAllocationHandle_t,
     pointer: *mut c_void,
@@ -377,7 +379,8 @@ pub(crate) unsafe extern "C" fn hipMemExportToShareableHandle(
     })
 }
 
-/// `hipMemImportFromShareableHandle`: the pointer is the file descriptor's number. The caller still has to close it.
+/// `hipMemImportFromShareableHandle`: the pointer is the file descriptor's number. The caller still has to
+/// close it.
 pub(crate) unsafe extern "C" fn hipMemImportFromShareableHandle(
     out: *mut hipMemGenericAllocationHandle_t,
     descriptor: *mut c_void,

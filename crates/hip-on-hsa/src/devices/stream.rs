@@ -289,7 +289,8 @@ impl Stream {
         self.synchronize(runtime)
     }
 
-    /// The streams whose failed launches a wait for this stream reports: the null stream also waits for others.
+    /// The streams whose failed launches a wait for this stream reports: the null stream also waits for
+    /// others.
     fn visit_awaited(&self, mut visit: impl FnMut(&OfStream) -> Result) -> Result {
         visit(&self.unseen)?;
         match self.role {

@@ -5,8 +5,9 @@
 //! are ordered with the work of that device's null stream, too.
 //!
 //! There are two ways to do an operation, and both lead through [`Order`]: write it to the stream's queue
-//! ([`Order::submit`] and functions built on it), behind packets that wait; or let the host do it at once. For the
-//! latter, code that uses a program's memory takes a [`Turn`], which exists only when nothing is left to wait for.
+//! ([`Order::submit`] and functions built on it), behind packets that wait; or let the host do it at once.
+//! For the latter, code that uses a program's memory takes a [`Turn`], which exists only when nothing is left
+//! to wait for.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -143,7 +144,8 @@ impl Order<'_> {
         };
         if own.role == Role::Null {
             own.device.visit_blocking(|stream| {
-                // Read the number first: work submitted in between is then waited for once more than necessary.
+                // Read the number first: work submitted in between is then waited for once more than
+                // necessary.
                 let count = stream.submissions.count.load(Ordering::Acquire);
                 if count == stream.submissions.seen_by_null.load(Ordering::Acquire) {
                     return Ok(());

@@ -297,7 +297,8 @@ impl CapturedPoint {
         any() && lock().iter().any(|capture| capture.id == self.capture)
     }
 
-    /// Refuses operations that are not permitted on the event, and invalidates the capture if it is still active.
+    /// Refuses operations that are not permitted on the event, and invalidates the capture if it is still
+    /// active.
     pub(crate) fn refuse(&self) -> Result {
         if !any() {
             return Ok(());

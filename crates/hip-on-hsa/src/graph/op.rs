@@ -1,7 +1,7 @@
 //! Operations of streams, as values that own all they need.
 //!
-//! Calls that act at once and nodes of graphs use the same types: a call makes one and enqueues it, or hands it to
-//! the stream's capture; a graph keeps it and enqueues it with each launch.
+//! Calls that act at once and nodes of graphs use the same types: a call makes one and enqueues it, or hands
+//! it to the stream's capture; a graph keeps it and enqueues it with each launch.
 
 use std::sync::Arc;
 
@@ -123,7 +123,8 @@ impl Op {
     /// Enqueues the operation behind everything submitted to the stream. No part of it runs before its turn.
     pub(crate) fn enqueue(&self, runtime: &'static Runtime, stream: &Arc<Stream>) -> Result {
         match self {
-            // A graph launch itself enqueues the operations of children, and gives and takes the graph's memory.
+            // A graph launch itself enqueues the operations of children, and gives and takes the graph's
+            // memory.
             Self::Empty | Self::Child(_) | Self::Allocate(_) | Self::Free(_) => Ok(()),
             Self::Kernel(kernel) => kernel.enqueue(runtime, stream),
             Self::Copy(copy) => copy.enqueue(runtime, stream),

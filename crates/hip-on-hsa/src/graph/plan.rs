@@ -170,7 +170,8 @@ fn predecessors(steps: &[Step]) -> Vec<Vec<usize>> {
     all
 }
 
-/// Groups of steps that form one unit, in an order in which they can be enqueued, and the groups that each waits for.
+/// Groups of steps that form one unit, in an order in which they can be enqueued, and the groups that each
+/// waits for.
 ///
 /// Kernels with the same predecessors and successors run concurrently as packets. Silent steps without
 /// predecessors are left out.

@@ -60,7 +60,8 @@ pub(crate) fn is_in_reach(runtime: &Runtime, address: usize) -> bool {
         || memory(runtime).find(address).is_none_or(|(found, _)| found.origin != Origin::External)
 }
 
-/// Maps the first bytes of a file descriptor's memory and returns the handle. The caller keeps the descriptor.
+/// Maps the first bytes of a file descriptor's memory and returns the handle. The caller keeps the
+/// descriptor.
 pub(crate) fn import(
     runtime: &'static Runtime,
     device: &'static Device,

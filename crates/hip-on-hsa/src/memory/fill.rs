@@ -130,7 +130,8 @@ impl Fill {
         (if element < 4 { word & ((1 << (8 * element)) - 1) } else { word }, element)
     }
 
-    /// Checks the fill against the current memory at its address. `device` is the stream's, once there is one.
+    /// Checks the fill against the current memory at its address. `device` is the stream's, once there is
+    /// one.
     pub(crate) fn check(self, runtime: &Runtime, device: Option<&'static Device>) -> Result {
         self.sort_out(runtime, device).map(drop)
     }

@@ -47,7 +47,8 @@ impl Block {
             || (follow_events && self.behind.iter().any(|behind| behind.is_before(point)))
     }
 
-    /// Whether the stream that freed it failed before it reached the free. Copies may still write such memory.
+    /// Whether the stream that freed it failed before it reached the free. Copies may still write such
+    /// memory.
     fn has_failed(&self) -> bool {
         self.freed.as_ref().is_some_and(|freed| freed.failure().is_some())
     }
@@ -425,8 +426,8 @@ impl Pool {
         state.free.entry(block.size).or_default().push(block);
     }
 
-    /// Returns completely free blocks to HSA, the longest unused of each size first, until the pool holds no more
-    /// than `keep` bytes. Returns whether there were any.
+    /// Returns completely free blocks to HSA, the longest unused of each size first, until the pool holds no
+    /// more than `keep` bytes. Returns whether there were any.
     pub(crate) fn trim(&self, runtime: &Runtime, keep: u64) -> bool {
         let mut over = Vec::new();
         let mut state = self.state();

@@ -1,4 +1,5 @@
-//! Virtual memory management: reserved addresses, device memory without an address, mappings of one onto the other.
+//! Virtual memory management: reserved addresses, device memory without an address, mappings of one onto the
+//! other.
 //!
 //! Copies and kernels can use a mapping once a device has access to it. If the host can access the device's
 //! memory, it gets access together with the first device. Adjacent mappings are one range for copies and

@@ -132,7 +132,8 @@ impl MemoryOp {
     /// # Safety
     /// The parameters have the member that their operation names.
     unsafe fn of(params: &hipStreamBatchMemOpParams) -> Result<Self> {
-        // SAFETY: every member begins with the operation, and the others are as this function's contract says.
+        // SAFETY: every member begins with the operation, and the others are as this function's contract
+        // says.
         unsafe {
             let (kind, wait, write) = (params.operation, params.waitValue, params.writeValue);
             let is_long = matches!(kind, Kind::hipStreamMemOpWaitValue64 | Kind::hipStreamMemOpWriteValue64);
@@ -256,8 +257,8 @@ impl MemoryOps {
         &self.params
     }
 
-    /// Checks that all addresses are those of aligned words in known memory that the host can access. `device` is the
-    /// stream's, once there is one.
+    /// Checks that all addresses are those of aligned words in known memory that the host can access.
+    /// `device` is the stream's, once there is one.
     pub(crate) fn check(&self, runtime: &Runtime, device: Option<&'static Device>) -> Result {
         self.words(runtime, device).map(drop)
     }

@@ -146,8 +146,8 @@ impl Launch {
     /// Enqueues the kernel on a stream of its device.
     ///
     /// # Safety
-    /// The function's layout [accepts](crate::queue::arguments::Layout::accepts) the arguments, and they are as
-    /// [`Layout::write`](crate::queue::arguments::Layout::write) needs them.
+    /// The function's layout [accepts](crate::queue::arguments::Layout::accepts) the arguments, and they are
+    /// as [`Layout::write`](crate::queue::arguments::Layout::write) needs them.
     pub(crate) unsafe fn run(
         &self,
         runtime: &'static Runtime,
@@ -158,7 +158,8 @@ impl Launch {
         unsafe { self.run_among(runtime, stream, arguments, Grids::alone(self.items()), None) }
     }
 
-    /// As [`run`](Self::run), for one of several grids, which share memory if they synchronise with each other.
+    /// As [`run`](Self::run), for one of several grids, which share memory if they synchronise with each
+    /// other.
     ///
     /// # Safety
     /// As of `run`.

@@ -1,4 +1,5 @@
-//! Modules and functions: code objects loaded on a device, and the data about each kernel that a launch needs.
+//! Modules and functions: code objects loaded on a device, and the data about each kernel that a launch
+//! needs.
 
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
@@ -225,8 +226,8 @@ impl Module {
         Self { code: Arc::new(code), functions: Mutex::default(), globals: Mutex::default() }
     }
 
-    /// The handle of a kernel; the same name gives the same one. The names of all kernels, in the form that programs
-    /// use.
+    /// The handle of a kernel; the same name gives the same one. The names of all kernels, in the form that
+    /// programs use.
     pub(crate) fn kernel_names(&self) -> impl Iterator<Item = &str> {
         self.code.object.kernels().iter().map(|kernel| kernel.name.as_str())
     }

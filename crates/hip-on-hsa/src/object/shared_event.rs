@@ -3,9 +3,10 @@
 //! All processes map one page, which contains the number of records and the last completed record. The
 //! stream's thread of the recording process writes the completion; waiting threads poll the page.
 //!
-//! If a process ends before its stream reaches the record, nothing completes the record. So each recording process
-//! locks a byte of the page's file, and the record names that byte. The lock ends with the process. Waiting threads
-//! also check the lock: a record whose byte is no longer locked is lost, and waiting for it is an error.
+//! If a process ends before its stream reaches the record, nothing completes the record. So each recording
+//! process locks a byte of the page's file, and the record names that byte. The lock ends with the process.
+//! Waiting threads also check the lock: a record whose byte is no longer locked is lost, and waiting for it
+//! is an error.
 
 use std::ffi::c_char;
 use std::fs::{File, OpenOptions};

@@ -137,7 +137,8 @@ pub(crate) fn kernel(
     Ok(handle)
 }
 
-/// The function that a pointer refers to on the current device: a host stub's address or the handle of a function.
+/// The function that a pointer refers to on the current device: a host stub's address or the handle of a
+/// function.
 pub(crate) fn by_pointer(pointer: *const c_void) -> Result<Arc<Function>> {
     let runtime = active()?;
     function(runtime, kernel(runtime, pointer, current_device(runtime)?)?)
@@ -168,7 +169,8 @@ pub(crate) fn is_managed(address: usize) -> bool {
     })
 }
 
-/// Records the object of an address. An object without a known fat binary or name is left out, and its uses fail.
+/// Records the object of an address. An object without a known fat binary or name is left out, and its uses
+/// fail.
 ///
 /// # Safety
 /// `name` is null or NUL-terminated.

@@ -1,4 +1,5 @@
-//! Texture objects over linear memory, which kernels read with `tex1Dfetch`: HSA images with the geometry 1DB.
+//! Texture objects over linear memory, which kernels read with `tex1Dfetch`: HSA images with the geometry
+//! 1DB.
 //!
 //! Textures over arrays or pitched rows are not supported (`hipErrorNotSupported`).
 
@@ -233,7 +234,8 @@ pub(crate) fn descriptors(runtime: &Runtime, texture: &Texture) -> Result<usize>
     let size = (IMAGE_WORDS + SAMPLER_WORDS) * size_of::<u32>();
     let memory = runtime.allocate_shared(texture.device.agent, size)?.cast::<u32>();
     let (image, sampler) = (texture.image.handle as *const u32, texture.sampler.handle as *const u32);
-    // SAFETY: HSA's handles are the addresses of descriptors of so many words, and the memory was just allocated.
+    // SAFETY: HSA's handles are the addresses of descriptors of so many words, and the memory was just
+    // allocated.
     unsafe {
         memory.copy_from_nonoverlapping(image, IMAGE_WORDS);
         memory.add(IMAGE_WORDS).copy_from_nonoverlapping(sampler, SAMPLER_WORDS);

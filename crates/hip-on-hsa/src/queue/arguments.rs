@@ -201,8 +201,8 @@ impl Layout {
     /// Writes the whole segment.
     ///
     /// # Safety
-    /// With [`Explicit::Pointers`], the list has a readable pointer to a value of the argument's size for each
-    /// argument; with [`Explicit::Packed`], the bytes are readable.
+    /// With [`Explicit::Pointers`], the list has a readable pointer to a value of the argument's size for
+    /// each argument; with [`Explicit::Packed`], the bytes are readable.
     pub(crate) unsafe fn write(&self, segment: &mut [u8], arguments: Explicit, geometry: &Geometry) {
         segment.fill(0);
         match arguments {

@@ -1,11 +1,11 @@
 //! Calls from device code to the host: `printf`, `assert`, `malloc` and functions of the program.
 //!
-//! The layouts and the protocol are those of AMD's device libraries (ROCm 5.2 to 7.2). Each queue has a buffer of
-//! packets, one for each wave that the device can hold, in two lists: free ones and those ready for the host. A wave
-//! takes a free packet, fills in a row of eight words for each enabled lane, puts it on the ready list, adds one to
-//! the doorbell signal and spins until the host has cleared the packet's ready flag. The host's answer is in the
-//! first two words of each row. Heads of the lists are a packet's index and, above it, a tag that changes with each
-//! use.
+//! The layouts and the protocol are those of AMD's device libraries (ROCm 5.2 to 7.2). Each queue has a
+//! buffer of packets, one for each wave that the device can hold, in two lists: free ones and those ready for
+//! the host. A wave takes a free packet, fills in a row of eight words for each enabled lane, puts it on the
+//! ready list, adds one to the doorbell signal and spins until the host has cleared the packet's ready flag.
+//! The host's answer is in the first two words of each row. Heads of the lists are a packet's index and,
+//! above it, a tag that changes with each use.
 //!
 //! A kernel can write anything to all of this memory, so the host trusts none of it: indices are masked to
 //! existing packets, lists end where they repeat, messages are limited, and only functions that the program
@@ -82,8 +82,8 @@ impl Hostcalls {
         let count = (u64::from(info.compute_units) * u64::from(info.waves_per_cu)).max(2).next_power_of_two();
         let size = usize::try_from(packets::size(count)).map_err(|_| hipError_t::hipErrorOutOfMemory)?;
         let memory = runtime.allocate_shared(gpu.agent, size)?;
-        // SAFETY: the memory was just allocated, is aligned to pages and has that size. It is freed when the state is
-        // closed, under the lock that users of the packets hold.
+        // SAFETY: the memory was just allocated, is aligned to pages and has that size. It is freed when the
+        // state is closed, under the lock that users of the packets hold.
         let packets = unsafe { Packets::new(memory as usize, count, listener.doorbell) };
         let state = State { closed: false, messages: Messages::new(packets.lanes()) };
         let calls = Arc::new(Hostcalls { runtime, gpu, progress, packets, state: Mutex::new(state) });
@@ -108,7 +108,8 @@ impl Hostcalls {
         if let Some(what) = trouble {
             self.progress.fail_stream(hipError_t::hipErrorLaunchFailure, what);
         }
-        // Release the waves only now: the kernel may complete at once, and its stream must have failed by then.
+        // Release the waves only now: the kernel may complete at once, and its stream must have failed by
+        // then.
         if !refused.is_empty() {
             let state = self.lock();
             if !state.closed {

@@ -1,4 +1,5 @@
-//! Notifications about which points of queues follow which, for code that keeps something until a point is reached.
+//! Notifications about which points of queues follow which, for code that keeps something until a point is
+//! reached.
 
 use std::sync::OnceLock;
 

@@ -1,8 +1,8 @@
 //! `printf` for device code: a format and its arguments, as packed by AMD's device libraries, become text.
 //!
-//! A message is a row of 64-bit words: the format's text, then each argument. Texts end in a NUL and are padded to
-//! whole words; every other argument is one word, whatever its type, integers without regard to their sign. The
-//! host's `snprintf` does each conversion, so the text is what the host would print.
+//! A message is a row of 64-bit words: the format's text, then each argument. Texts end in a NUL and are
+//! padded to whole words; every other argument is one word, whatever its type, integers without regard to
+//! their sign. The host's `snprintf` does each conversion, so the text is what the host would print.
 
 use std::ffi::{c_char, c_int, c_longlong};
 
@@ -81,7 +81,8 @@ impl Words<'_> {
 
 /// One conversion of a format, its `*`s replaced by their arguments.
 struct Conversion {
-    /// `%`, flags, width and precision, for the host's `snprintf`; the length and the letter are still to come.
+    /// `%`, flags, width and precision, for the host's `snprintf`; the length and the letter are still to
+    /// come.
     start: Vec<u8>,
     length: Length,
     letter: u8,
@@ -186,8 +187,8 @@ impl Conversion {
         loop {
             let (to, size, how) =
                 (buffer.as_mut_ptr().cast::<c_char>(), buffer.len(), format.as_ptr().cast());
-            // SAFETY: the format holds one conversion, has no `*`, ends in a NUL, and the argument has the type that
-            // its letter and length stand for; the buffer has the stated size.
+            // SAFETY: the format holds one conversion, has no `*`, ends in a NUL, and the argument has the
+            // type that its letter and length stand for; the buffer has the stated size.
             let written = unsafe {
                 match &value {
                     Value::Integer(value) => libc::snprintf(to, size, how, *value as c_longlong),

@@ -366,8 +366,8 @@ pub(crate) unsafe extern "C" fn on_queue_error(
     data: *mut c_void,
 ) {
     let _ = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: `data` is the reference that `Submitter::new` gave away, which lives until the queue is destroyed;
-        // this adds one for the duration of the call.
+        // SAFETY: `data` is the reference that `Submitter::new` gave away, which lives until the queue is
+        // destroyed; this adds one for the duration of the call.
         let progress = unsafe {
             Arc::increment_strong_count(data.cast::<Progress>());
             Arc::from_raw(data.cast_const().cast::<Progress>())

@@ -1,10 +1,10 @@
 //! One HSA queue and everything in flight on it.
 //!
-//! Packets run in order: each has the barrier bit, except kernels of a graph that may run concurrently. Kernels carry
-//! no completion signal; instead a *fence*, a barrier packet with a system-scope release, decrements the queue's one
-//! *progress* signal, so that a number gives the queue's progress. Fences are written where progress matters: before
-//! a wait, at the end of a part of the argument ring, and after each copy. A *marker* is a barrier packet with its
-//! own signal that others can wait for.
+//! Packets run in order: each has the barrier bit, except kernels of a graph that may run concurrently.
+//! Kernels carry no completion signal; instead a *fence*, a barrier packet with a system-scope release,
+//! decrements the queue's one *progress* signal, so that a number gives the queue's progress. Fences are
+//! written where progress matters: before a wait, at the end of a part of the argument ring, and after each
+//! copy. A *marker* is a barrier packet with its own signal that others can wait for.
 
 use std::collections::VecDeque;
 use std::ffi::{c_char, c_void};
@@ -83,7 +83,8 @@ pub(crate) struct Submitter {
     print_buffer: Option<Arc<PrintBuffer>>,
 }
 
-// SAFETY: the pointers are to the queue and the ring, which belong to this object alone and are tied to no thread.
+// SAFETY: the pointers are to the queue and the ring, which belong to this object alone and are tied to no
+// thread.
 unsafe impl Send for Submitter {}
 
 impl Submitter {
@@ -242,7 +243,8 @@ impl Submitter {
         self.progress.fault().map_or(Ok(()), Err)
     }
 
-    /// Writes packets, at most as many as the queue holds, and rings the doorbell; waits while the queue is full.
+    /// Writes packets, at most as many as the queue holds, and rings the doorbell; waits while the queue is
+    /// full.
     fn push(&mut self, packets: &[Packet]) -> Result {
         self.check()?;
         let count = packets.len() as u64;
@@ -450,8 +452,8 @@ impl Submitter {
         Ok(self.fences)
     }
 
-    /// Dispatches a kernel; `fill` writes its argument segment of `size` bytes, and `before` bytes in front of it, a
-    /// multiple of the alignment.
+    /// Dispatches a kernel; `fill` writes its argument segment of `size` bytes, and `before` bytes in front
+    /// of it, a multiple of the alignment.
     pub(crate) fn dispatch(
         &mut self,
         dispatch: &Dispatch,
@@ -557,8 +559,9 @@ impl Submitter {
         }
     }
 
-    /// What the queue has lost, if its waits can never end. Only this submitter writes packets, and only packets
-    /// complete fences and markers. So whatever is outstanding while the queue is idle will never complete.
+    /// What the queue has lost, if its waits can never end. Only this submitter writes packets, and only
+    /// packets complete fences and markers. So whatever is outstanding while the queue is idle will never
+    /// complete.
     fn lost(&self) -> Option<String> {
         let hsa = self.runtime.hsa;
         let missing = hsa.missing_packet(self.queue)?;
@@ -576,9 +579,10 @@ impl Submitter {
         })
     }
 
-    /// Ends the markers of a failed queue, in order, up to the first unfinished work, which is returned: code that
-    /// waits for a later marker may release the memory that this work uses. Points of other streams count only if the
-    /// streams run parts of the same work, or if copies come after the points: ending the markers starts the copies.
+    /// Ends the markers of a failed queue, in order, up to the first unfinished work, which is returned: code
+    /// that waits for a later marker may release the memory that this work uses. Points of other streams
+    /// count only if the streams run parts of the same work, or if copies come after the points: ending the
+    /// markers starts the copies.
     pub(crate) fn release_waiters(&mut self) -> Option<UnderWay> {
         let code = self.progress.fault()?;
         if let Some(running) = self.progress.still_running() {

@@ -61,7 +61,8 @@ fn destroy(hip: &Hip, streams: &[hipStream_t]) {
     }
 }
 
-/// A stream with a kernel that runs, one that will trap, and enough packets to leave `free` places in its queue.
+/// A stream with a kernel that runs, one that will trap, and enough packets to leave `free` places in its
+/// queue.
 fn nearly_full(hip: &Hip, module: hipModule_t, free: usize) -> hipStream_t {
     let stream = hip.stream(1);
     assert_eq!(hip.launch(hip.function(module, "work"), stream), OK);

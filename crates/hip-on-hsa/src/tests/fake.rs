@@ -1,4 +1,5 @@
-//! A small HSA in memory: one CPU agent, one GPU agent, queues whose kernels are only recorded, copies by the host.
+//! A small HSA in memory: one CPU agent, one GPU agent, queues whose kernels are only recorded, copies by the
+//! host.
 //!
 //! It shows how the runtime calls HSA and lets a test decide how HSA answers.
 

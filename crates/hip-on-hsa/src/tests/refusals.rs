@@ -245,7 +245,8 @@ fn reads_that_fail_keep_no_staging_buffers() {
         let kind = hip_sys::hipMemcpyKind::hipMemcpyDeviceToHost;
         hip!(hip, hipMemcpyWithStream(bytes.as_mut_ptr().cast(), memory, size, kind, stream))
     };
-    // Argument rings and queues end with their streams; the spare staging buffers are those that one read needs.
+    // Argument rings and queues end with their streams; the spare staging buffers are those that one read
+    // needs.
     let round = |read: &mut dyn FnMut(hipStream_t) -> E| {
         let stream = hip.stream(NON_BLOCKING);
         fake::FAIL_COPIES.store(true, Ordering::Release);

@@ -50,7 +50,8 @@ fn kernels_and_copies_are_in_the_timeline_with_the_times_that_hsa_knows() {
     assert_eq!((Timeline::tracks(&kernels).len(), Timeline::tracks(&copies).len()), (2, 2));
     let waits = timeline.named("hipStreamSynchronize");
     for slice in kernels.iter().chain(&copies) {
-        // The clocks of HSA and host were compared: nothing ran before it was submitted, or after the wait for it.
+        // The clocks of HSA and host were compared: nothing ran before it was submitted, or after the wait
+        // for it.
         let call = timeline.origin(slice, "hip").unwrap_or_else(|| panic!("no arrow to {slice:?}"));
         assert!(call.start <= slice.start, "{call:?} {slice:?}");
         assert!(waits.iter().any(|wait| slice.end <= wait.end && call.end <= wait.start), "{slice:?}");

@@ -1,4 +1,5 @@
-//! Any bytes as handles of memory and events of other processes. The fuzz target `ipc_handles` uses this file too.
+//! Any bytes as handles of memory and events of other processes. The fuzz target `ipc_handles` uses this file
+//! too.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;

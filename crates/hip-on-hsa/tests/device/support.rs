@@ -154,7 +154,8 @@ macro_rules! arguments {
 }
 pub(crate) use arguments;
 
-/// Lets one test run at a time if they share a process, because they also share the device and its default stream.
+/// Lets one test run at a time if they share a process, because they also share the device and its default
+/// stream.
 pub(crate) fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,7 +1,7 @@
 //! The table entries that replace an older library's own functions.
 //!
-//! A caller's pointers need not be aligned, so memory is read and written without alignment. Null is passed on to the library, which
-//! decides about it.
+//! A caller's pointers need not be aligned, so memory is read and written without alignment. Null is passed
+//! on to the library, which decides about it.
 #![allow(non_snake_case, reason = "the C names")]
 
 use std::ffi::{c_int, c_uint, c_ulonglong, c_void};
@@ -65,7 +65,8 @@ unsafe fn with<New: Copy, Old>(
     }
 }
 
-/// Like `with`, for an array. The older elements are smaller than the caller's, so the heap use for a long array is in proportion.
+/// Like `with`, for an array. The older elements are smaller than the caller's, so the heap use for a long
+/// array is in proportion.
 ///
 /// # Safety
 /// `given` must be null or point to `count` times `New`.
@@ -97,7 +98,8 @@ unsafe fn with_array<New: Copy, Old: Copy + Default>(
     call(many.as_ptr())
 }
 
-/// Calls with a place for the older form, and writes the result in the newest form to `place`; null is passed on.
+/// Calls with a place for the older form, and writes the result in the newest form to `place`; null is passed
+/// on.
 ///
 /// # Safety
 /// `place` must be null or have room for a `New`.
@@ -260,8 +262,8 @@ calls! {
             return status;
         }
         for index in 0..count as usize {
-            // SAFETY: the caller vouches for this many elements, but not for their alignment; where the attribute is the memory type,
-            // the library has written its number.
+            // SAFETY: the caller vouches for this many elements, but not for their alignment; where the
+            // attribute is the memory type, the library has written its number.
             unsafe {
                 if attributes.add(index).read_unaligned() == hipPointer_attribute::HIP_POINTER_ATTRIBUTE_MEMORY_TYPE {
                     renumber_memory_type(data.add(index).read_unaligned());
@@ -392,7 +394,8 @@ calls! {
         stream: hipStream_t,
     ) {
         let signal = own!(own.hipSignalExternalSemaphoresAsync);
-        // SAFETY: both arrays are the caller's; the parameters are converted, and the library keeps no pointer to them.
+        // SAFETY: both arrays are the caller's; the parameters are converted, and the library keeps no
+        // pointer to them.
         unsafe { with_array(parameters, count, convert::signal_to_5, |old| signal(semaphores, old, count, stream)) }
     }
 
@@ -405,7 +408,8 @@ calls! {
         stream: hipStream_t,
     ) {
         let wait = own!(own.hipWaitExternalSemaphoresAsync);
-        // SAFETY: both arrays are the caller's; the parameters are converted, and the library keeps no pointer to them.
+        // SAFETY: both arrays are the caller's; the parameters are converted, and the library keeps no
+        // pointer to them.
         unsafe { with_array(parameters, count, convert::wait_to_5, |old| wait(semaphores, old, count, stream)) }
     }
 
@@ -436,8 +440,8 @@ calls! {
             // SAFETY: everything else is the caller's; the library sees that there are no parameters.
             return unsafe { add(node, graph, dependencies, count, null_mut()) };
         }
-        // SAFETY: the caller vouches for the parameters, but not for their alignment, nor that the address, which the library writes,
-        // is initialised.
+        // SAFETY: the caller vouches for the parameters, but not for their alignment, nor that the address,
+        // which the library writes, is initialised.
         let (pool, mut old) = unsafe {
             (
                 (&raw const (*parameters).poolProps).read_unaligned(),

@@ -1,6 +1,7 @@
 //! Conversions between older layouts and values and those of the bindings.
 //!
-//! The types of HIP 5 are those of `v5_7` for every minor version: `v5_2` has the same types under other names.
+//! The types of HIP 5 are those of `v5_7` for every minor version: `v5_2` has the same types under other
+//! names.
 
 use std::ffi::{c_int, c_uint};
 use std::mem::{offset_of, transmute};
@@ -65,8 +66,8 @@ impl hipDeviceProp_tR0000 {
     }
 }
 
-/// The number of a device attribute in HIP 5. `None` if HIP 5 has another attribute under the number, which writes texts of up to 256
-/// bytes.
+/// The number of a device attribute in HIP 5. `None` if HIP 5 has another attribute under the number, which
+/// writes texts of up to 256 bytes.
 pub(super) fn device_attribute_to_5(attribute: hipDeviceAttribute_t) -> Option<hipDeviceAttribute_t> {
     const OTHERS: [hipDeviceAttribute_t; 5] = [
         hipDeviceAttribute_t::hipDeviceAttributeUnused1,
@@ -182,7 +183,8 @@ pub(super) fn allocation_node_of_5(old: &v5_7::hipMemAllocNodeParams) -> hipMemA
     new
 }
 
-/// The properties of an allocation. HIP 5.2 has no direct access by other devices, so requesting it is an error.
+/// The properties of an allocation. HIP 5.2 has no direct access by other devices, so requesting it is an
+/// error.
 pub(super) fn allocation_to_5_2(new: &hipMemAllocationProp) -> Converted<v5_2::hipMemAllocationProp> {
     if new.allocFlags.gpuDirectRDMACapable != 0 {
         return Err(hipError_t::hipErrorNotSupported);

@@ -1,7 +1,8 @@
-//! Older libraries behind the newest types. A C compiler makes fake libraries, which compare their arguments with expected values and
-//! return known contents, all in the form of their version.
+//! Older libraries behind the newest types. A C compiler makes fake libraries, which compare their arguments
+//! with expected values and return known contents, all in the form of their version.
 //!
-//! If `FERROCM_ROCM_HEADERS` names the headers of all releases, each fake is compiled against its release's headers.
+//! If `FERROCM_ROCM_HEADERS` names the headers of all releases, each fake is compiled against its release's
+//! headers.
 
 use std::ffi::{c_char, c_uint, c_void};
 use std::mem::offset_of;

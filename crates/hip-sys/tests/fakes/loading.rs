@@ -36,7 +36,8 @@ fn the_compiler_of_the_runtime_in_the_process_goes_first() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
     let search = &rtc::Table::SEARCH;
-    // HIP 7's runtime has no compiler, HIP 6's has one. Both have the file names of wheels, without a version.
+    // HIP 7's runtime has no compiler, HIP 6's has one. Both have the file names of wheels, without a
+    // version.
     let Some(seven) = library(root.join("seven/libamdhip64.so"), &[RUNTIME]) else { return };
     let Some(six) = library(root.join("six/libamdhip64.so"), &[RUNTIME, VERSION, COMPILER]) else { return };
     let Some(beside) = library(root.join("six/libhiprtc.so.6.4.43484"), &[COMPILER]) else { return };

@@ -23,8 +23,8 @@ fn find() -> Option<(Sysroot, &'static str, &'static str)> {
     Some((sysroot, version, file))
 }
 
-/// The result of a version's functions without a GPU, except the one that counts devices. HIP 5.2 has no better code for it, nor does
-/// 5.7 on the first call of a process.
+/// The result of a version's functions without a GPU, except the one that counts devices. HIP 5.2 has no
+/// better code for it, nor does 5.7 on the first call of a process.
 fn no_device(version: &str, is_first: bool) -> hipError_t {
     match version {
         "5.2.3" => hipError_t::hipErrorInvalidDevice,

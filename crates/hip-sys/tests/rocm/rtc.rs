@@ -1,4 +1,5 @@
-//! Tests on AMD's own run-time compiler of one release, in a sysroot; `cargo xtask test rocm` runs these. Compiling needs no GPU.
+//! Tests on AMD's own run-time compiler of one release, in a sysroot; `cargo xtask test rocm` runs these.
+//! Compiling needs no GPU.
 
 use std::ffi::{CStr, CString};
 use std::ptr::{null, null_mut};
@@ -125,7 +126,8 @@ fn the_compiler_is_found_in_the_file_that_the_release_has_it_in() {
     assert_eq!(table.source(), Some(Source::Loader));
     let version = table.version().unwrap();
     assert!(name.ends_with(&version.to_string()), "{version} in {name}");
-    // Up to HIP 6, the compiler is part of the runtime, and is found there if the process has loaded the runtime.
+    // Up to HIP 6, the compiler is part of the runtime, and is found there if the process has loaded the
+    // runtime.
     let runtime = hip_sys::Table::load().unwrap();
     assert_eq!(runtime.version(), Some(version));
     assert_eq!(runtime.path() == Some(path), version.major < 7);

@@ -34,7 +34,8 @@ pub(super) fn open_in(table: &'static Table, gpu: &VirtualGpu) -> Result<Opened>
     let (mut first, mut count): (c_int, c_int) = (0, 0);
     let mut told = vec![0_u8; TEXT];
     let told_at = told.as_mut_ptr().cast::<c_char>();
-    // SAFETY: the URI ends in a NUL, the results are places to write to, and the text's buffer has this many bytes.
+    // SAFETY: the URI ends in a NUL, the results are places to write to, and the text's buffer has this many
+    // bytes.
     let opened = unsafe { open(text.as_ptr(), &raw mut first, &raw mut count, told_at, told.len()) };
     let end = told.iter().position(|byte| *byte == 0).unwrap_or(told.len());
     let told = String::from_utf8_lossy(&told[..end]).into_owned();

@@ -24,8 +24,8 @@ impl Device {
     /// logical device.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the list is empty or names a device twice, [`Error::OtherRuntime`] if they belong to
-    /// different libraries, [`Error::NoPeerAccess`] if one cannot reach the memory of another.
+    /// [`Error::Unsupported`] if the list is empty or names a device twice, [`Error::OtherRuntime`] if they
+    /// belong to different libraries, [`Error::NoPeerAccess`] if one cannot reach the memory of another.
     ///
     /// ```no_run
     /// use hip::{Device, DeviceBuffer};

@@ -44,7 +44,8 @@ impl Device {
         Ok(can != 0)
     }
 
-    /// How this device reaches `peer`'s memory (`hipDeviceGetP2PAttribute`); `None` if they are the same device.
+    /// How this device reaches `peer`'s memory (`hipDeviceGetP2PAttribute`); `None` if they are the same
+    /// device.
     ///
     /// # Errors
     /// As [`can_access_peer`](Self::can_access_peer).

@@ -93,7 +93,8 @@ pub(crate) fn read(table: &hip_sys::Table, ordinal: i32) -> Result<Properties> {
     let mut raw = MaybeUninit::<hipDeviceProp_tR0600>::zeroed();
     // SAFETY: the result is a place to write to, of the layout that this version of the function fills.
     unsafe { call!(table, hipGetDevicePropertiesR0600(raw.as_mut_ptr(), ordinal))? };
-    // SAFETY: the struct holds integers, arrays of them and raw pointers only, for which zeroes are valid already.
+    // SAFETY: the struct holds integers, arrays of them and raw pointers only, for which zeroes are valid
+    // already.
     let raw = unsafe { raw.assume_init() };
     let architecture = text(&raw.gcnArchName);
     let target = architecture.parse().map_err(|error| Error::Unsupported {

@@ -6,8 +6,8 @@ use hip_sys::hipError_t;
 
 /// What is known about a kernel that ended abnormally.
 ///
-/// The virtual GPU's report names the kernel, the program counter, the instruction, and the workgroup, wave and lane that
-/// executed it. If the library has no such report, the text says so.
+/// The virtual GPU's report names the kernel, the program counter, the instruction, and the workgroup, wave
+/// and lane that executed it. If the library has no such report, the text says so.
 #[derive(Clone, Debug)]
 pub struct FaultReport {
     pub(crate) operation: &'static str,

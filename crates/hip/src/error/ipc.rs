@@ -15,7 +15,8 @@ pub enum IpcError {
         got: usize,
     },
 
-    /// The bytes do not begin like a handle: they are something else, or come from another version of this crate.
+    /// The bytes do not begin like a handle: they are something else, or come from another version of this
+    /// crate.
     #[error("the bytes are not a handle of {what}")]
     Kind {
         /// The expected kind of handle.

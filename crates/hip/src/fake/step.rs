@@ -39,7 +39,8 @@ struct World {
     events: HashMap<usize, Option<Mark>>,
     /// Sizes by address.
     memory: BTreeMap<usize, usize>,
-    /// All memory ever allocated. It is released when nothing can use it any more, even after a test's mistakes.
+    /// All memory ever allocated. It is released when nothing can use it any more, even after a test's
+    /// mistakes.
     ever: Vec<(usize, Layout)>,
     /// Memory freed in stream order, with its size and where in the stream the free takes effect.
     freed: Vec<(usize, usize, Mark)>,

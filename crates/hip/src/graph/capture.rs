@@ -224,8 +224,8 @@ impl Stream {
     /// and until this one [waits](Self::wait_stream) for it. The end of the capture joins all streams.
     ///
     /// # Errors
-    /// [`GraphError::CaptureOver`], [`GraphError::OtherThread`], [`GraphError::OtherStream`] for a stream that is not captured, else
-    /// [`Error::Hip`].
+    /// [`GraphError::CaptureOver`], [`GraphError::OtherThread`], [`GraphError::OtherStream`] for a stream
+    /// that is not captured, else [`Error::Hip`].
     pub fn fork(&self) -> Result<Self> {
         let capture = self.capture().ok_or(GraphError::OtherStream)?;
         capture.check()?;
@@ -249,7 +249,8 @@ impl Stream {
         self.make_current_or_capture()?;
         let function = HostFunction::new(function);
         let call: hipHostFn_t = Some(call_host_function);
-        // SAFETY: the stream is captured, so that nothing runs before the graph does, which keeps the function.
+        // SAFETY: the stream is captured, so that nothing runs before the graph does, which keeps the
+        // function.
         unsafe {
             call!(self.table(), hipLaunchHostFunc(self.handle(), call, function.data()))?;
         }

@@ -17,7 +17,8 @@ use crate::live::{Counted, Kind};
 use crate::stream::{Stream, release};
 use crate::usage::Usage;
 
-/// A graph that can be launched. [`Graph::instantiate`] makes it; later changes of that graph do not affect it.
+/// A graph that can be launched. [`Graph::instantiate`] makes it; later changes of that graph do not affect
+/// it.
 ///
 /// Dropping it waits for its running launches.
 #[doc(alias = "hipGraphExec_t")]
@@ -202,8 +203,8 @@ impl GraphExec {
     ///
     /// # Errors
     /// [`GraphError::OtherGraph`] if the node is not one of the graph that this was made of,
-    /// [`GraphError::NotAKernel`], [`GraphError::Cooperative`] if one launch is cooperative and the other is not,
-    /// [`GraphError::MemoryOfGraph`] for memory that a graph allocates and this node did not use before;
+    /// [`GraphError::NotAKernel`], [`GraphError::Cooperative`] if one launch is cooperative and the other is
+    /// not, [`GraphError::MemoryOfGraph`] for memory that a graph allocates and this node did not use before;
     /// [`Error::Launch`](crate::Error::Launch) names the first mismatch; else
     /// [`Error::Hip`](crate::Error::Hip). After an error the node is unchanged.
     ///
@@ -232,8 +233,8 @@ impl GraphExec {
         device.make_current()?;
         let _one = self.graph.lock();
         kernel.with_params(|params| {
-            // SAFETY: the node is one of the graph that this was made of, which still exists; there is a pointer for each
-            // parameter, whose values HIP copies; the caller vouches for the kernel.
+            // SAFETY: the node is one of the graph that this was made of, which still exists; there is a
+            // pointer for each parameter, whose values HIP copies; the caller vouches for the kernel.
             unsafe {
                 call!(device.table(), hipGraphExecKernelNodeSetParams(handle, node, &raw const *params))
             }
@@ -294,7 +295,8 @@ impl GraphExec {
     fn nodes_enabled(&self, nodes: &[hipGraphNode_t]) -> Result<bool> {
         let Some(node) = nodes.first() else { return Ok(true) };
         let mut enabled = 0;
-        // SAFETY: the node is one of the graph that this was made of, which still exists; the result is a place to write to.
+        // SAFETY: the node is one of the graph that this was made of, which still exists; the result is a
+        // place to write to.
         unsafe {
             let table = self.device().table();
             call!(table, hipGraphNodeGetEnabled(self.handle.get(), *node, &raw mut enabled))?;

@@ -87,8 +87,8 @@ impl Graph {
         let table = self.device().table();
         let step = |node: *mut hipGraphNode_t, graph, dependencies: &[_]| {
             kernel.with_params(|params| {
-                // SAFETY: graph and nodes are valid; there is a pointer for each parameter of the kernel, whose values HIP
-                // copies; the caller vouches for what the kernel does with them.
+                // SAFETY: graph and nodes are valid; there is a pointer for each parameter of the kernel,
+                // whose values HIP copies; the caller vouches for what the kernel does with them.
                 unsafe {
                     call!(
                         table,
@@ -106,7 +106,8 @@ impl Graph {
                 return Ok(());
             }
             let value = attribute(|value| value.cooperative = 1);
-            // SAFETY: the node was just made, and nothing else has its handle; the value is of the attribute's type.
+            // SAFETY: the node was just made, and nothing else has its handle; the value is of the
+            // attribute's type.
             unsafe {
                 let id = hipLaunchAttributeID::hipLaunchAttributeCooperative;
                 let set = call!(table, hipGraphKernelNodeSetAttribute(*node, id, &raw const value));

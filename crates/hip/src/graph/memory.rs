@@ -81,9 +81,10 @@ impl Graph {
     /// graph at a time ([`GraphError::HasMemory`]).
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::TooLarge`](crate::Error::TooLarge) if the size does not fit into the
-    /// address space, [`GraphError::OtherGraph`], else [`Error::Hip`](crate::Error::Hip), with
-    /// `hipErrorNotSupported` if the library's graphs cannot allocate memory.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::TooLarge`](crate::Error::TooLarge) if the
+    /// size does not fit into the address space, [`GraphError::OtherGraph`], else
+    /// [`Error::Hip`](crate::Error::Hip), with `hipErrorNotSupported` if the library's graphs cannot allocate
+    /// memory.
     #[doc(alias = "hipGraphAddMemAllocNode")]
     #[doc(alias = "cudaGraphAddMemAllocNode")]
     #[doc(alias = "cuGraphAddMemAllocNode")]
@@ -150,8 +151,8 @@ impl Graph {
             let table = self.device().table();
             let step = |node, graph, dependencies: &[_]| {
                 let (dependencies, count) = (dependencies.as_ptr(), dependencies.len());
-                // SAFETY: graph and nodes are valid; the memory is allocated by a node that this one comes after, as it
-                // comes after all that use it, and is freed by no other.
+                // SAFETY: graph and nodes are valid; the memory is allocated by a node that this one comes
+                // after, as it comes after all that use it, and is freed by no other.
                 unsafe { call!(table, hipGraphAddMemFreeNode(node, graph, dependencies, count, address)) }
             };
             self.add(dependencies, uses, NodeKind::Other, [step])?
@@ -188,7 +189,8 @@ impl Device {
     /// does not include it.
     ///
     /// # Errors
-    /// [`Error::Hip`](crate::Error::Hip), with `hipErrorNotSupported` if the library's graphs cannot allocate memory.
+    /// [`Error::Hip`](crate::Error::Hip), with `hipErrorNotSupported` if the library's graphs cannot allocate
+    /// memory.
     #[doc(alias = "hipDeviceGetGraphMemAttribute")]
     #[doc(alias = "cudaDeviceGetGraphMemAttribute")]
     #[doc(alias = "cuDeviceGetGraphMemAttribute")]

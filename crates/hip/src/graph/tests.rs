@@ -182,7 +182,8 @@ fn a_fill_of_several_nodes_is_one() {
     let first = graph.add_empty(&[]).unwrap();
     let fill = graph.add_fill(&mut wide, 0x0102_0304_0506_0708, &[]).unwrap();
     graph.add_copy(&mut copy, &wide, &[]).unwrap();
-    // Two words, then copies of 1, 2 and 1 elements. Predecessors come before all of them, and successors after all.
+    // Two words, then copies of 1, 2 and 1 elements. Predecessors come before all of them, and successors
+    // after all.
     let expected: [&[usize]; 7] = [&[], &[], &[1], &[2], &[3], &[4], &[5]];
     assert_eq!(fake::dependencies(&graph), expected);
     assert_eq!(graph.len(), 3);

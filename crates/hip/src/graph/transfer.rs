@@ -47,7 +47,8 @@ impl Graph {
             bytes: source.size_in_bytes(),
             kind: hipMemcpyKind::hipMemcpyDeviceToDevice,
         };
-        // SAFETY: both views hold that many bytes, and the graph keeps them; a shared and an exclusive view cannot overlap.
+        // SAFETY: both views hold that many bytes, and the graph keeps them; a shared and an exclusive view
+        // cannot overlap.
         unsafe { self.add_raw_copy(&copy, uses, dependencies) }
     }
 
@@ -131,7 +132,8 @@ impl Graph {
         self.add(dependencies, uses, NodeKind::Transfer, [step])
     }
 
-    /// Adds a copy of a rectangle or box of device memory to another one of the same size (`hipGraphAddMemcpyNode`).
+    /// Adds a copy of a rectangle or box of device memory to another one of the same size
+    /// (`hipGraphAddMemcpyNode`).
     ///
     /// # Errors
     /// As [`add_copy`](Self::add_copy).
@@ -149,7 +151,8 @@ impl Graph {
         let mut uses = Resources::default();
         uses.add_memory(source.allocation(), Access::Read);
         uses.add_memory(destination.allocation(), Access::Write);
-        // SAFETY: both views hold the elements, and the graph keeps them; a shared and an exclusive view cannot overlap.
+        // SAFETY: both views hold the elements, and the graph keeps them; a shared and an exclusive view
+        // cannot overlap.
         unsafe { self.add_raw_rect(copy, uses, dependencies) }
     }
 
@@ -208,7 +211,8 @@ impl Graph {
         let table = self.device().table();
         let step = |node, graph, dependencies: &[_]| {
             let (dependencies, count) = (dependencies.as_ptr(), dependencies.len());
-            // SAFETY: graph and nodes are valid, and the parameters are read during the call; the caller vouches for the memory.
+            // SAFETY: graph and nodes are valid, and the parameters are read during the call; the caller
+            // vouches for the memory.
             unsafe { call!(table, hipGraphAddMemcpyNode(node, graph, dependencies, count, &raw const copy)) }
         };
         self.add(dependencies, uses, NodeKind::Transfer, [step])
@@ -256,7 +260,8 @@ impl Graph {
                         width: bytes / size as usize,
                     };
                     let (dependencies, count) = (dependencies.as_ptr(), dependencies.len());
-                    // SAFETY: graph and nodes are valid; the view holds the bytes, and the graph keeps its memory.
+                    // SAFETY: graph and nodes are valid; the view holds the bytes, and the graph keeps its
+                    // memory.
                     unsafe {
                         call!(
                             table,

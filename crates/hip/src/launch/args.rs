@@ -261,8 +261,8 @@ impl<'a> Arguments<'a> {
     /// Enqueues the kernel with these arguments.
     ///
     /// # Safety
-    /// Arguments and sizes were checked for this function, [`pointers`](Self::pointers) was called since they changed, and
-    /// [`Launch::enqueue`](super::Launch::enqueue)'s conditions hold.
+    /// Arguments and sizes were checked for this function, [`pointers`](Self::pointers) was called since they
+    /// changed, and [`Launch::enqueue`](super::Launch::enqueue)'s conditions hold.
     #[inline]
     pub(crate) unsafe fn enqueue(
         &mut self,
@@ -273,7 +273,8 @@ impl<'a> Arguments<'a> {
         let Storage { pointers, used, .. } = self.room.get_mut();
         // SAFETY: `pass_memory` has borrowed each for `'a`.
         let used = used.iter().map(|used| (unsafe { used.allocation.as_ref() }, used.written));
-        // SAFETY: there is a pointer for each parameter, into storage of its size; the caller vouches for the rest.
+        // SAFETY: there is a pointer for each parameter, into storage of its size; the caller vouches for the
+        // rest.
         unsafe { function.enqueue(stream, config, used, pointers) }
     }
 
@@ -396,7 +397,8 @@ impl Check<'_> {
                     return Err(self.wrong_kind(index, "a pointer to device memory".to_owned()));
                 }
                 let Given::Memory { written, type_name, number } = *given else { return Ok(()) };
-                // Check the type first: a caller who passes the wrong buffer should not be told to make it `&mut`.
+                // Check the type first: a caller who passes the wrong buffer should not be told to make it
+                // `&mut`.
                 if !written
                     && types::fits(parameter.number(), number)
                     && let Some(access) = parameter.access

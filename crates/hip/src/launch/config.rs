@@ -40,7 +40,8 @@ pub struct LaunchConfig {
     pub block: Dim3,
     /// LDS of a block besides what the kernel declares, bytes (`extern __shared__`).
     pub dynamic_lds: u32,
-    /// Whether all blocks run at once, so that they can wait for each other (`hipModuleLaunchCooperativeKernel`).
+    /// Whether all blocks run at once, so that they can wait for each other
+    /// (`hipModuleLaunchCooperativeKernel`).
     pub cooperative: bool,
 }
 
@@ -88,7 +89,8 @@ impl Limits {
             fits &= work_items.wrapping_sub(1) < u64::from(u32::MAX);
             fits &= within(block[axis], self.device_block[axis]) & within(grid[axis], self.device_grid[axis]);
         }
-        // The product of two axes fits into 64 bits, and so does that of three, if the third is within its limit.
+        // The product of two axes fits into 64 bits, and so does that of three, if the third is within its
+        // limit.
         let area = u64::from(block[0]) * u64::from(block[1]);
         let threads = area.saturating_mul(u64::from(block[2]));
         let threads = u32::try_from(threads).unwrap_or(u32::MAX);

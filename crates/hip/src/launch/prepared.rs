@@ -46,7 +46,8 @@ impl<'a> PreparedLaunch<'a> {
     /// Enqueues the kernel (`hipModuleLaunchKernel`); does not wait for it.
     ///
     /// # Errors
-    /// [`Error::Fault`](crate::Error::Fault) if the stream has faulted, else [`Error::Hip`](crate::Error::Hip).
+    /// [`Error::Fault`](crate::Error::Fault) if the stream has faulted, else
+    /// [`Error::Hip`](crate::Error::Hip).
     ///
     /// # Safety
     /// As [`Launch::enqueue`](super::Launch::enqueue), with the present arguments.

@@ -27,7 +27,8 @@ pub(super) struct Storage {
     pub(super) used: Vec<Used>,
 }
 
-// SAFETY: the pointers lead into the words, and what is used are shared borrows of an `Arc<Allocation>`, which may be sent and shared.
+// SAFETY: the pointers lead into the words, and what is used are shared borrows of an `Arc<Allocation>`,
+// which may be sent and shared.
 unsafe impl Send for Storage {}
 // SAFETY: as above.
 unsafe impl Sync for Storage {}

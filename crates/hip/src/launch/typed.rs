@@ -361,7 +361,8 @@ impl Kernel {
         }
         let mut pointers = arguments.each_ref().map(|argument| argument.pointer.cast_mut());
         let used = arguments.iter().filter_map(|argument| argument.memory);
-        // SAFETY: there is a pointer to a value of the right size for each parameter; the caller vouches for the rest.
+        // SAFETY: there is a pointer to a value of the right size for each parameter; the caller vouches for
+        // the rest.
         unsafe { function.enqueue(stream, config, used, &mut pointers) }
     }
 }

@@ -22,7 +22,8 @@ pub(crate) struct Allocation {
     device: Device,
     /// The address is null exactly if there are no bytes.
     block: Allocated,
-    /// Work on a stream that uses the memory may be waiting for something that the dropping thread does later.
+    /// Work on a stream that uses the memory may be waiting for something that the dropping thread does
+    /// later.
     outlasts: AtomicBool,
     _counted: Counted,
 }
@@ -58,7 +59,8 @@ impl Allocation {
         Ok(Self::new(device, block))
     }
 
-    /// Wraps memory that was allocated elsewhere. `owner` keeps it, and is dropped once nothing uses the memory.
+    /// Wraps memory that was allocated elsewhere. `owner` keeps it, and is dropped once nothing uses the
+    /// memory.
     pub(crate) fn foreign(
         device: &Device,
         address: DeviceAddress,
@@ -180,7 +182,8 @@ impl Allocation {
         self.block.usage.wait_for_writes()
     }
 
-    /// Blocks until the streams that use the memory are done. If one that wrote it has failed, returns its error.
+    /// Blocks until the streams that use the memory are done. If one that wrote it has failed, returns its
+    /// error.
     pub(crate) fn finish_uses(&self) -> Result<()> {
         self.block.usage.wait_for_all()
     }
@@ -207,7 +210,8 @@ impl Drop for Allocation {
         const WHAT: &str = "device buffer";
         let device = self.device.clone();
         let block = std::mem::take(&mut self.block);
-        // Later work on the stream may be waiting for this thread. So may the work that the memory was kept for.
+        // Later work on the stream may be waiting for this thread. So may the work that the memory was kept
+        // for.
         let outlasts = *self.outlasts.get_mut() && !in_host_function() && !block.usage.is_over();
         let free = move || device.memory().free(&device, block);
         if outlasts {

@@ -16,7 +16,8 @@ use crate::error::{Error, Result};
 use crate::stream::Stream;
 use crate::usage::{PriorUses, Usage};
 
-/// The environment variable that chooses the [`Allocator`] of every device: `caching`, `direct` or `stream-ordered`.
+/// The environment variable that chooses the [`Allocator`] of every device: `caching`, `direct` or
+/// `stream-ordered`.
 pub const ALLOCATOR_VARIABLE: &str = variables::ALLOCATOR.name;
 
 /// Where a device's buffers get their memory.
@@ -258,7 +259,8 @@ impl Heap {
         stream: &Stream,
     ) -> Result<Allocated> {
         let allocated = self.in_order(stream, bytes, Origin::Pool(pool.clone()), |pointer| {
-            // SAFETY: the result is a place to write to, and pool and stream are valid and belong to one device.
+            // SAFETY: the result is a place to write to, and pool and stream are valid and belong to one
+            // device.
             unsafe {
                 call!(stream.table(), hipMallocFromPoolAsync(pointer, bytes, pool.handle(), stream.handle()))
             }
@@ -633,7 +635,8 @@ impl Device {
         self.memory().lock().stats
     }
 
-    /// Resets the peaks of [`memory_stats`](Self::memory_stats) to the present values, and its counts to zero.
+    /// Resets the peaks of [`memory_stats`](Self::memory_stats) to the present values, and its counts to
+    /// zero.
     pub fn reset_memory_stats(&self) {
         let mut state = self.memory().lock();
         let MemoryStats { allocations, .. } = state.stats;

@@ -81,7 +81,8 @@ impl Request {
         self.size
     }
 
-    /// Sizes of segments that can serve it, the best first. The others are for devices that are short of memory.
+    /// Sizes of segments that can serve it, the best first. The others are for devices that are short of
+    /// memory.
     pub(crate) fn segments(self) -> impl Iterator<Item = u64> {
         let usual = match self.class {
             Class::Small => 2 * MIB,

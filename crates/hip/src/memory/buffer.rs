@@ -66,8 +66,9 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// Allocates `len` elements of unspecified value with the device's [`Allocator`](crate::Allocator).
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) with the free memory, [`Error::TooLarge`](crate::Error::TooLarge)
-    /// if the size does not fit into the address space, else [`Error::Hip`](crate::Error::Hip).
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) with the free memory,
+    /// [`Error::TooLarge`](crate::Error::TooLarge) if the size does not fit into the address space, else
+    /// [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipMalloc")]
     #[doc(alias = "cuMemAlloc")]
     #[doc(alias = "cudaMalloc")]

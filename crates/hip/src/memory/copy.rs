@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 use crate::stream::{Stream, WeakStream};
 
 impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
-    /// Copies all elements to `destination` and blocks until that is done (`hipMemcpyAsync`, `hipStreamSynchronize`).
+    /// Copies all elements to `destination` and blocks until that is done (`hipMemcpyAsync`,
+    /// `hipStreamSynchronize`).
     ///
     /// # Errors
     /// [`Error::LengthMismatch`], [`Error::OtherDevice`] if the stream belongs to another device,
@@ -21,7 +22,8 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
     #[doc(alias = "cuMemcpyDtoH")]
     pub fn copy_to_host(&self, stream: &Stream, destination: &mut [T]) -> Result<()> {
         same_length("copy_to_host", destination.len(), self.len())?;
-        // SAFETY: the destination holds as many elements as the view, and the wait comes before it is released.
+        // SAFETY: the destination holds as many elements as the view, and the wait comes before it is
+        // released.
         unsafe { self.read_into(stream, destination.as_mut_ptr())? };
         finish_read(stream, self.allocation())
     }
@@ -35,7 +37,8 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         if destination.try_reserve_exact(self.len()).is_err() {
             return Err(Error::TooLarge { elements: self.len(), size: size_of::<T>() });
         }
-        // SAFETY: there is room for as many elements as the view has, and the wait comes before it is released.
+        // SAFETY: there is room for as many elements as the view has, and the wait comes before it is
+        // released.
         unsafe {
             self.read_into(stream, destination.as_mut_ptr())?;
             finish_read_into(stream, self.allocation(), destination, self.len())
@@ -55,7 +58,8 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         mut destination: HostBuffer<T>,
     ) -> Result<Pending<HostBuffer<T>>> {
         same_length("download", destination.len(), self.len())?;
-        // SAFETY: the buffer holds as many elements as the view, and `Pending` keeps it until the copy is done.
+        // SAFETY: the buffer holds as many elements as the view, and `Pending` keeps it until the copy is
+        // done.
         unsafe { self.read_into(stream, destination.as_mut_ptr())? };
         Pending::new(stream, destination, self.allocation().sources(stream))
     }
@@ -79,7 +83,8 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
 }
 
 impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
-    /// Copies `source` to all elements and blocks until that is done (`hipMemcpyAsync`, `hipStreamSynchronize`).
+    /// Copies `source` to all elements and blocks until that is done (`hipMemcpyAsync`,
+    /// `hipStreamSynchronize`).
     ///
     /// # Errors
     /// [`Error::LengthMismatch`], [`Error::OtherDevice`] if the stream belongs to another device,
@@ -103,7 +108,8 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     #[doc(alias = "cuMemcpyHtoDAsync")]
     pub fn upload(&mut self, stream: &Stream, source: HostBuffer<T>) -> Result<Pending<HostBuffer<T>>> {
         same_length("upload", self.len(), source.len())?;
-        // SAFETY: the buffer holds as many elements as the view, and `Pending` keeps it until the copy is done.
+        // SAFETY: the buffer holds as many elements as the view, and `Pending` keeps it until the copy is
+        // done.
         unsafe { self.write_from(stream, source.as_ptr())? };
         Pending::new(stream, source, Vec::new())
     }
@@ -154,7 +160,8 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
             }
             let (source, from, to) = (source.start().pointer(), from.ordinal() as i32, to.ordinal() as i32);
             stream.make_current()?;
-            // SAFETY: both views hold that many bytes, on the devices named; a shared and an exclusive view cannot overlap.
+            // SAFETY: both views hold that many bytes, on the devices named; a shared and an exclusive view
+            // cannot overlap.
             return stream.check(unsafe {
                 call!(
                     stream.table(),
@@ -170,7 +177,8 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     /// Enqueues a copy that fills the view.
     ///
     /// # Safety
-    /// `source` holds that many elements, and nothing writes or releases them until the stream has been waited for.
+    /// `source` holds that many elements, and nothing writes or releases them until the stream has been
+    /// waited for.
     pub(super) unsafe fn write_from(&mut self, stream: &Stream, source: *const T) -> Result<()> {
         stream.device().reaches(self.device(), "hipMemcpyAsync", "destination")?;
         if self.is_empty() {

@@ -140,7 +140,8 @@ macro_rules! reading {
             self.as_slice().download(stream, destination)
         }
 
-        /// Allocates a buffer with the same elements on the stream's device, and enqueues the copy. See [`DeviceSlice::try_clone`].
+        /// Allocates a buffer with the same elements on the stream's device, and enqueues the copy. See
+        /// [`DeviceSlice::try_clone`].
         ///
         /// # Errors
         /// As there.
@@ -170,7 +171,8 @@ macro_rules! writing {
             self.as_mut_slice().into_slice_mut(range).ok()
         }
 
-        /// The elements before `middle`, and those from `middle` on: two views that can be written independently.
+        /// The elements before `middle`, and those from `middle` on: two views that can be written
+        /// independently.
         ///
         /// # Errors
         /// [`Error::OutOfRange`](crate::Error::OutOfRange) if there are fewer than `middle` elements.
@@ -181,8 +183,8 @@ macro_rules! writing {
             self.as_mut_slice().split_at_mut(middle)
         }
 
-        /// The chunks of `size` elements, which can be written independently; the last one may be shorter. See
-        /// [`DeviceSliceMut::chunks_mut`].
+        /// The chunks of `size` elements, which can be written independently; the last one may be shorter.
+        /// See [`DeviceSliceMut::chunks_mut`].
         ///
         /// # Errors
         /// As there.
@@ -277,7 +279,8 @@ macro_rules! writing {
 /// | [`DeviceSliceMut`] | a part of any of these | yes |
 /// | [`DeviceSlice`] | a part of any of these | no |
 ///
-/// Padded rows ([`PitchedBuffer`](crate::PitchedBuffer)) and parts of them are not arrays but [`DeviceRect`]s.
+/// Padded rows ([`PitchedBuffer`](crate::PitchedBuffer)) and parts of them are not arrays but
+/// [`DeviceRect`]s.
 ///
 /// ```no_run
 /// use hip::{DeviceMemory, DeviceMemoryMut, Stream};

@@ -136,7 +136,8 @@ impl ExternalMemory {
         description.handle.fd = descriptor.as_raw_fd();
         let mut handle: hipExternalMemory_t = std::ptr::null_mut();
         device.make_current()?;
-        // SAFETY: the result is a place to write to, the description is valid during the call, and the caller vouches for the memory.
+        // SAFETY: the result is a place to write to, the description is valid during the call, and the caller
+        // vouches for the memory.
         unsafe { call!(device.table(), hipImportExternalMemory(&raw mut handle, &raw const description))? };
         // HIP owns it from now on.
         let _ = descriptor.into_raw_fd();
@@ -165,8 +166,8 @@ impl ExternalMemory {
     ///
     /// # Errors
     /// [`Error::ExternalMemory`](crate::Error::ExternalMemory) if the part is outside the memory or
-    /// misaligned, or another buffer uses some of it;
-    /// [`Error::TooLarge`](crate::Error::TooLarge) if the size does not fit into the address space, else [`Error::Hip`](crate::Error::Hip).
+    /// misaligned, or another buffer uses some of it; [`Error::TooLarge`](crate::Error::TooLarge) if the size
+    /// does not fit into the address space, else [`Error::Hip`](crate::Error::Hip).
     #[doc(alias = "hipExternalMemoryGetMappedBuffer")]
     #[doc(alias = "cudaExternalMemoryGetMappedBuffer")]
     #[doc(alias = "cuExternalMemoryGetMappedBuffer")]
@@ -266,7 +267,8 @@ impl Drop for Mapped {
     fn drop(&mut self) {
         let memory = &self.memory;
         if let Some(address) = self.address {
-            // SAFETY: the part was mapped once for this, and its allocation has waited for everything that uses it.
+            // SAFETY: the part was mapped once for this, and its allocation has waited for everything that
+            // uses it.
             let unmapped =
                 unsafe { memory.device.release(|| call!(memory.device.table(), hipFree(address.pointer()))) };
             let failed = unmapped.is_err();

@@ -104,7 +104,8 @@ impl<T: DeviceCopy> PitchedBuffer<T> {
         self.as_mut_rect().into_part(region)
     }
 
-    /// Copies a region from dense host memory, and blocks until that is done. See [`DeviceRectMut::copy_from_host`].
+    /// Copies a region from dense host memory, and blocks until that is done. See
+    /// [`DeviceRectMut::copy_from_host`].
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if the region is not inside the array, else as there.

@@ -2,9 +2,10 @@
 
 /// Plain data that can be copied to a device and back, byte by byte.
 ///
-/// Implemented for integers, floats, [`half::f16`], [`half::bf16`], and arrays of them; with the feature `num-complex` for its complex
-/// numbers. Not for `bool`, `char`, enums and references, because a device could write bytes that are not
-/// valid values. A struct of such plain fields can derive it, which checks everything at compile time:
+/// Implemented for integers, floats, [`half::f16`], [`half::bf16`], and arrays of them; with the feature
+/// `num-complex` for its complex numbers. Not for `bool`, `char`, enums and references, because a device
+/// could write bytes that are not valid values. A struct of such plain fields can derive it, which checks
+/// everything at compile time:
 ///
 /// ```
 /// #[repr(C)]

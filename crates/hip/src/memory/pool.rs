@@ -242,7 +242,8 @@ impl MemoryPool {
     fn get(&self, attribute: hipMemPoolAttr) -> Result<u64> {
         let mut value = 0_u64;
         self.device().make_current()?;
-        // SAFETY: the place has room for any attribute; those of 4 bytes fill the first ones, and the others are 0.
+        // SAFETY: the place has room for any attribute; those of 4 bytes fill the first ones, and the others
+        // are 0.
         unsafe {
             let place = (&raw mut value).cast::<c_void>();
             call!(self.device().table(), hipMemPoolGetAttribute(self.handle(), attribute, place))?;
@@ -276,7 +277,8 @@ impl Drop for PoolInner {
         let (device, handle) = (self.device.clone(), self.handle);
         release("memory pool", move || {
             let destroyed = device.make_current().and_then(|()| {
-                // SAFETY: the pool was made by `new` and is destroyed once. Its buffers hold it, so none exist.
+                // SAFETY: the pool was made by `new` and is destroyed once. Its buffers hold it, so none
+                // exist.
                 unsafe { call!(device.table(), hipMemPoolDestroy(handle.get())) }
             });
             dropped("memory pool", destroyed);

@@ -349,7 +349,8 @@ impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
         Ok(Self::new(self.allocation, self.place.part::<T>(region)?))
     }
 
-    /// Splits at `middle` along an axis (0 is x, 1 is y, 2 is z) into two views that can be written independently.
+    /// Splits at `middle` along an axis (0 is x, 1 is y, 2 is z) into two views that can be written
+    /// independently.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if there are fewer elements along that axis, or `axis` is not one of the three.
@@ -381,7 +382,8 @@ impl<'a, T: DeviceCopy> DeviceRectMut<'a, T> {
         self.copy_from_host_rect(stream, source, RectLayout::dense(self.size()))
     }
 
-    /// Copies a rectangle or box of host memory to all elements, and blocks until that is done (`hipMemcpy3DAsync`).
+    /// Copies a rectangle or box of host memory to all elements, and blocks until that is done
+    /// (`hipMemcpy3DAsync`).
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] if the layout has another size, [`Error::OutOfRange`] if it is not inside

@@ -108,13 +108,15 @@ impl<'scope> CopyScope<'scope, '_> {
     ) -> Result<()> {
         let source = source.into();
         same_length("copy_to_host", destination.len(), source.len())?;
-        // SAFETY: there is room for as many elements as the view has, borrowed exclusively until the scope has waited.
+        // SAFETY: there is room for as many elements as the view has, borrowed exclusively until the scope
+        // has waited.
         unsafe { source.read_into(self.stream, destination.as_mut_ptr())? };
         self.has_read(source.allocation());
         Ok(())
     }
 
-    /// Enqueues a copy of a rectangle or box of `source` to all elements of one in a buffer (`hipMemcpy3DAsync`).
+    /// Enqueues a copy of a rectangle or box of `source` to all elements of one in a buffer
+    /// (`hipMemcpy3DAsync`).
     ///
     /// # Errors
     /// As [`DeviceRectMut::copy_from_host_rect`], at once or from [`Stream::scope`].
@@ -146,7 +148,8 @@ impl<'scope> CopyScope<'scope, '_> {
     ) -> Result<()> {
         let source = source.into();
         layout.holds("copy_to_host", source.size(), destination.len())?;
-        // SAFETY: the layout is inside the destination, which is borrowed exclusively until the scope has waited.
+        // SAFETY: the layout is inside the destination, which is borrowed exclusively until the scope has
+        // waited.
         unsafe { source.read_into(self.stream, destination.as_mut_ptr(), layout)? };
         self.has_read(source.allocation());
         Ok(())

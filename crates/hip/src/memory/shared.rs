@@ -73,7 +73,8 @@ unsafe impl<T: DeviceCopy> Send for Shared<T> {}
 unsafe impl<T: DeviceCopy> Sync for Shared<T> {}
 
 impl<T: DeviceCopy> Shared<T> {
-    /// `len` elements at `pointer`, which have the address `address` on the device, and which `source` releases.
+    /// `len` elements at `pointer`, which have the address `address` on the device, and which `source`
+    /// releases.
     fn new(device: &Device, pointer: NonNull<T>, len: usize, address: DeviceAddress, source: Source) -> Self {
         let memory =
             HostMemory { device: device.clone(), source, _counted: Counted::new(Kind::HostAllocation) };

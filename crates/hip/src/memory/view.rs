@@ -121,7 +121,8 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Cast`] if the bytes are not a whole number of such elements, or the address is not aligned for them.
+    /// [`Error::Cast`] if the bytes are not a whole number of such elements, or the address is not aligned
+    /// for them.
     #[doc(alias = "transmute")]
     #[doc(alias = "reinterpret")]
     pub fn cast<U: DeviceCopy>(&self) -> Result<DeviceSlice<'a, U>> {
@@ -134,8 +135,8 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         DeviceSlice::new(self.allocation, self.address, self.size_in_bytes())
     }
 
-    /// Allocates a buffer on the stream's device, as [`DeviceBuffer::uninit_on`] does, and enqueues a copy of all elements to it, as
-    /// [`DeviceSliceMut::copy_from`] does; does not block.
+    /// Allocates a buffer on the stream's device, as [`DeviceBuffer::uninit_on`] does, and enqueues a copy of
+    /// all elements to it, as [`DeviceSliceMut::copy_from`] does; does not block.
     ///
     /// # Errors
     /// As there.

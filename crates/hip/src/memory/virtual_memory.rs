@@ -97,8 +97,8 @@ struct Mapped {
 }
 
 impl AddressRange {
-    /// Reserves addresses for `bytes` bytes, rounded up to a multiple of [`Granularity::recommended`] (`hipMemAddressReserve`).
-    /// This takes no memory.
+    /// Reserves addresses for `bytes` bytes, rounded up to a multiple of [`Granularity::recommended`]
+    /// (`hipMemAddressReserve`). This takes no memory.
     ///
     /// # Errors
     /// [`Error::TooLarge`] if the size does not fit into the address space, else [`Error::Hip`], also if the
@@ -151,10 +151,10 @@ impl AddressRange {
     /// The memory may belong to other devices that this one has a link to.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if there are too few addresses, [`VirtualMemoryError::Misaligned`], [`VirtualMemoryError::Occupied`],
-    /// [`VirtualMemoryError::AlreadyMapped`] if some of the memory is mapped elsewhere,
-    /// [`Error::OtherRuntime`] if it belongs to another library, else [`Error::Hip`]. After an error nothing
-    /// is mapped.
+    /// [`Error::OutOfRange`] if there are too few addresses, [`VirtualMemoryError::Misaligned`],
+    /// [`VirtualMemoryError::Occupied`], [`VirtualMemoryError::AlreadyMapped`] if some of the memory is
+    /// mapped elsewhere, [`Error::OtherRuntime`] if it belongs to another library, else [`Error::Hip`]. After
+    /// an error nothing is mapped.
     #[doc(alias = "hipMemMap")]
     #[doc(alias = "cuMemMap")]
     pub fn map<T: DeviceCopy>(&self, offset: usize, memory: &[PhysicalMemory]) -> Result<DeviceBuffer<T>> {
@@ -320,7 +320,8 @@ impl Drop for Mapping {
         release("mapping", move || {
             let (reserved, size) = (&*mapped.range.0, mapped.memory.size());
             let place = reserved.base.offset(mapped.offset).pointer();
-            // SAFETY: the memory was mapped for this, and the dropping code has waited for everything that uses it.
+            // SAFETY: the memory was mapped for this, and the dropping code has waited for everything that
+            // uses it.
             let unmapped = unsafe {
                 reserved.device.release(|| call!(reserved.device.table(), hipMemUnmap(place, size)))
             };
@@ -341,7 +342,8 @@ impl Drop for Reserved {
         let (device, base, size, counted) = (self.device.clone(), self.base, self.size, self.counted.take());
         release("virtual memory", move || {
             let freed = device.make_current().and_then(|()| {
-                // SAFETY: the addresses were reserved for this, of that size, and nothing is mapped there: mappings hold it.
+                // SAFETY: the addresses were reserved for this, of that size, and nothing is mapped there:
+                // mappings hold it.
                 unsafe { call!(device.table(), hipMemAddressFree(base.pointer(), size)) }
             });
             dropped("virtual memory", freed);

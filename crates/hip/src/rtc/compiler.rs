@@ -36,7 +36,8 @@ fn check(operation: &'static str, code: hiprtcResult) -> Result<()> {
     if code == hiprtcResult::HIPRTC_SUCCESS { Ok(()) } else { Err(Error::Rtc { operation, code }) }
 }
 
-/// A run-time compiler: AMD's library, or the device compiler of this machine. See the [module](super) for an example.
+/// A run-time compiler: AMD's library, or the device compiler of this machine. See the [module](super) for an
+/// example.
 #[doc(alias = "hiprtc")]
 #[doc(alias = "nvrtc")]
 #[derive(Clone)]
@@ -108,7 +109,8 @@ impl Compiler {
         self
     }
 
-    /// Limits the size of the cache's files, in bytes; the least recently used are removed. The default is 1 GiB.
+    /// Limits the size of the cache's files, in bytes; the least recently used are removed. The default is 1
+    /// GiB.
     #[must_use]
     pub fn cache_limit(mut self, bytes: u64) -> Self {
         self.cache_limit = bytes;
@@ -169,8 +171,8 @@ impl Compiler {
     /// Compiles a program for a target, or takes the result from the cache.
     ///
     /// # Errors
-    /// [`Error::Compile`] with the compiler's messages, [`Error::Unsupported`] for a target that the compiler does not know,
-    /// [`Error::CompileCache`] if the result cannot be cached, else [`Error::Rtc`].
+    /// [`Error::Compile`] with the compiler's messages, [`Error::Unsupported`] for a target that the compiler
+    /// does not know, [`Error::CompileCache`] if the result cannot be cached, else [`Error::Rtc`].
     #[doc(alias = "hiprtcCompileProgram")]
     #[doc(alias = "nvrtcCompileProgram")]
     pub fn compile(&self, program: &Program, target: &TargetId) -> Result<Compiled> {
@@ -403,7 +405,8 @@ impl Handle {
 
     fn lowered_name(&self, expression: &CStr) -> Result<String> {
         let mut name = std::ptr::null();
-        // SAFETY: the program was compiled, the expression ends in NUL, and the result is a place to write to.
+        // SAFETY: the program was compiled, the expression ends in NUL, and the result is a place to write
+        // to.
         unsafe {
             call!(self.table, hiprtcGetLoweredName(self.program, expression.as_ptr(), &raw mut name))?;
         }

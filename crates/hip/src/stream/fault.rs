@@ -39,7 +39,8 @@ impl Stream {
     /// Only virtual GPUs can do this.
     ///
     /// # Errors
-    /// [`Error::Hip`] with `hipErrorNotSupported` on other devices; [`Error::Fault`] if the stream has faulted.
+    /// [`Error::Hip`] with `hipErrorNotSupported` on other devices; [`Error::Fault`] if the stream has
+    /// faulted.
     pub fn set_counters(&self, on: bool) -> Result<()> {
         const OPERATION: &str = "stream_set_counters";
         let not_supported = Error::Hip { operation: OPERATION, code: hipError_t::hipErrorNotSupported };

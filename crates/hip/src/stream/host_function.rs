@@ -105,8 +105,8 @@ impl Stream {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Fault`](crate::Error::Fault) if the stream has faulted, else [`Error::Hip`](crate::Error::Hip); the function is
-    /// then dropped.
+    /// [`Error::Fault`](crate::Error::Fault) if the stream has faulted, else
+    /// [`Error::Hip`](crate::Error::Hip); the function is then dropped.
     #[doc(alias = "hipLaunchHostFunc")]
     #[doc(alias = "hipStreamAddCallback")]
     #[doc(alias = "cudaLaunchHostFunc")]
@@ -123,12 +123,14 @@ impl Stream {
         })
     }
 
-    /// Runs a host function with the stream's status once all work enqueued so far is done or the stream has failed.
+    /// Runs a host function with the stream's status once all work enqueued so far is done or the stream has
+    /// failed.
     pub(crate) fn callback<F: FnOnce(hipError_t) + Send + 'static>(&self, function: F) -> Result<()> {
         self.make_current()?;
         let call: hipStreamCallback_t = Some(callback::<F>);
         let data = Box::into_raw(Box::new(function));
-        // SAFETY: the handle is valid; the callback takes a boxed `F` and is called once for it, if the call succeeds.
+        // SAFETY: the handle is valid; the callback takes a boxed `F` and is called once for it, if the call
+        // succeeds.
         let added = unsafe { call!(self.table(), hipStreamAddCallback(self.handle(), call, data.cast(), 0)) };
         if added.is_err() {
             // SAFETY: HIP has refused the pointer, so this function still owns it.

@@ -54,7 +54,8 @@ struct Word {
 
 impl Drop for Word {
     fn drop(&mut self) {
-        // SAFETY: the memory was allocated for this, and its allocation has waited for the streams that use it.
+        // SAFETY: the memory was allocated for this, and its allocation has waited for the streams that use
+        // it.
         let freed =
             unsafe { self.device.release(|| call!(self.device.table(), hipFree(self.address.pointer()))) };
         dropped("host signal", freed);

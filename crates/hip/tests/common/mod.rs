@@ -58,7 +58,8 @@ impl Drop for LeakCheck {
     }
 }
 
-/// Checks, when this thread ends, that no object of this crate is left. For tests that open devices themselves.
+/// Checks, when this thread ends, that no object of this crate is left. For tests that open devices
+/// themselves.
 pub(crate) fn check_leaks() {
     LEAKS.with(|_| {});
 }

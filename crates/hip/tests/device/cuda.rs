@@ -33,8 +33,8 @@ pub(crate) fn both_ways(device: &Device, folder: &str, source: &str) -> Vec<Modu
     vec![built, compiled.load(device).unwrap()]
 }
 
-/// The headers that AMD's run-time compiler needs for bf16: those of the release that `cargo xtask test rocm` names, else those that
-/// come with the device compiler.
+/// The headers that AMD's run-time compiler needs for bf16: those of the release that `cargo xtask test rocm`
+/// names, else those that come with the device compiler.
 fn headers() -> PathBuf {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     match (variable("FERROCM_ROCM_HEADERS"), variable("FERROCM_ROCM_RELEASE")) {

@@ -1,4 +1,5 @@
-//! Kernels that access memory outside their buffers: an error that names the place, and a process that continues.
+//! Kernels that access memory outside their buffers: an error that names the place, and a process that
+//! continues.
 
 #[cfg(feature = "rtc")]
 use hip::rtc::Program;

@@ -226,7 +226,8 @@ fn waits_for_an_event() {
     let (theirs, ours) = events.split_at(IpcEvent::SIZE);
     let (theirs, ours) = (IpcEvent::from_bytes(theirs).unwrap(), IpcEvent::from_bytes(ours).unwrap());
     let memory = IpcMemory::from_bytes(memory).unwrap();
-    // SAFETY: the other process has both events until this one ends; it writes the memory before the first, and reads it after the second.
+    // SAFETY: the other process has both events until this one ends; it writes the memory before the first,
+    // and reads it after the second.
     let (theirs, ours, mut buffer) = unsafe {
         (theirs.open(&device).unwrap(), ours.open(&device).unwrap(), memory.open::<u32>(&device).unwrap())
     };

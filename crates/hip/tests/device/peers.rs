@@ -6,7 +6,8 @@ use test_skip::{Lack, skip};
 
 use crate::common;
 
-/// Two devices of one library that no other test uses, identified by `mark`; `None` if there are fewer than two.
+/// Two devices of one library that no other test uses, identified by `mark`; `None` if there are fewer than
+/// two.
 fn pair(mark: u32) -> Option<[Device; 2]> {
     let devices = match common::device().uri() {
         DeviceUri::Virtual(gpu) => {

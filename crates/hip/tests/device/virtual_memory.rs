@@ -127,7 +127,8 @@ fn access_is_taken_and_given() {
     assert_eq!(buffer.slice(..2).unwrap().to_vec(&stream).unwrap(), [4, 3]);
 }
 
-/// Copies and fills never write memory that the device may only read, by any path: the host, copy engines, graphs.
+/// Copies and fills never write memory that the device may only read, by any path: the host, copy engines,
+/// graphs.
 fn only_reads(device: &Device, buffer: &mut DeviceBuffer<u32>) {
     let stream = device.stream().unwrap();
     let before = buffer.to_vec(&stream).unwrap();

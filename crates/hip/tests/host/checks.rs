@@ -1,4 +1,5 @@
-//! The virtual GPU's check for uninitialised values sees copies and fills, even those that the host does directly.
+//! The virtual GPU's check for uninitialised values sees copies and fills, even those that the host does
+//! directly.
 
 use hip::{Device, DeviceBuffer};
 

@@ -43,7 +43,8 @@ impl Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        // SAFETY: the pages were mapped by `new`, and a library that got their address has unloaded its modules.
+        // SAFETY: the pages were mapped by `new`, and a library that got their address has unloaded its
+        // modules.
         unsafe { libc::munmap(self.pages.cast(), self.length) };
     }
 }

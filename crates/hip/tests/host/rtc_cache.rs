@@ -1,4 +1,5 @@
-//! The cache of kernels compiled at run time: which changes make a new entry, and how damaged entries are handled.
+//! The cache of kernels compiled at run time: which changes make a new entry, and how damaged entries are
+//! handled.
 
 use hip::TargetId;
 use hip::rtc::Program;

@@ -1,6 +1,8 @@
-//! Sources and their translations: `cases/NAME.cu`, `NAME.cu.hip`, and `NAME.cu.findings` if there are findings.
+//! Sources and their translations: `cases/NAME.cu`, `NAME.cu.hip`, and `NAME.cu.findings` if there are
+//! findings.
 //!
-//! The first line of a source may set options: `// OPTIONS: roc hip-launches`. `FERROCM_BLESS=1` rewrites the expected files.
+//! The first line of a source may set options: `// OPTIONS: roc hip-launches`. `FERROCM_BLESS=1` rewrites the
+//! expected files.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};

@@ -12,8 +12,8 @@ use hipify::tables::{DIFFERENCES, Family};
 use hipify::{Options, translate};
 use test_skip::{Lack, skip};
 
-/// hipify-perl of the release that the tables are from: named by `FERROCM_HIPIFY_PERL`, installed by `ferrocm setup`,
-/// in `PATH`, or in ROCm.
+/// hipify-perl of the release that the tables are from: named by `FERROCM_HIPIFY_PERL`, installed by `ferrocm
+/// setup`, in `PATH`, or in ROCm.
 fn hipify_perl() -> Option<PathBuf> {
     let cache = env::var_os("FERROCM_CACHE").map(PathBuf::from).or_else(|| {
         let caches = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
@@ -93,7 +93,8 @@ fn every_name_becomes_what_hipify_perl_makes_of_it() {
         let ours: Vec<_> = ours.lines().collect();
         assert_eq!(ours.len(), theirs.len());
         for ((name, ours), theirs) in names.iter().zip(ours).zip(&theirs) {
-            // Headers that HIP does not need are removed here and become empty brackets there; amid code, a `#` stays.
+            // Headers that HIP does not need are removed here and become empty brackets there; amid code, a
+            // `#` stays.
             if ours == theirs || matches!(ours, "" | "#") && theirs == "#include <>" {
                 continue;
             }

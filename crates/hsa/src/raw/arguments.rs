@@ -1,6 +1,7 @@
 //! A ring of memory for the arguments of kernels.
 
-/// The number of parts of the ring, and the bytes of each. A part is reused once its last kernel has completed.
+/// The number of parts of the ring, and the bytes of each. A part is reused once its last kernel has
+/// completed.
 const SEGMENTS: usize = 8;
 const SEGMENT_BYTES: usize = 64 << 10;
 /// Arguments take whole cache lines, so that no two launches share one.
@@ -81,7 +82,8 @@ impl ArgumentRing {
         self.fences[(self.segment + 1) % SEGMENTS]
     }
 
-    /// Moves on to the next part, whose fence has completed. `fence` comes after all uses of the present part.
+    /// Moves on to the next part, whose fence has completed. `fence` comes after all uses of the present
+    /// part.
     pub fn leave(&mut self, fence: u64) {
         self.fences[self.segment] = fence;
         self.segment = (self.segment + 1) % SEGMENTS;

@@ -332,7 +332,8 @@ impl<E: Errors> Calls<E> {
         })
     }
 
-    /// `hsa_amd_agents_allow_access`: gives access to the agents and the memory's own agent, and to no others.
+    /// `hsa_amd_agents_allow_access`: gives access to the agents and the memory's own agent, and to no
+    /// others.
     pub fn allow_access(self, agents: &[hsa_agent_t], pointer: *const c_void) -> Answer<E> {
         // SAFETY: the list is valid for the call; HSA refuses a pointer that it did not allocate.
         let status = unsafe {
@@ -346,7 +347,8 @@ impl<E: Errors> Calls<E> {
         self.check_memory("hsa_amd_agents_allow_access", status)
     }
 
-    /// Makes host memory accessible to agents, and returns its address for them. `hsa_amd_memory_unlock` ends it.
+    /// Makes host memory accessible to agents, and returns its address for them. `hsa_amd_memory_unlock` ends
+    /// it.
     ///
     /// # Safety
     /// The memory stays mapped in the process until it is unlocked.
@@ -412,7 +414,8 @@ impl<E: Errors> Calls<E> {
     /// `hsa_amd_memory_async_copy`.
     ///
     /// # Safety
-    /// Both places are valid for `size` bytes for the agents, and stay so until `done` signals the end of the copy.
+    /// Both places are valid for `size` bytes for the agents, and stay so until `done` signals the end of the
+    /// copy.
     pub unsafe fn async_copy(
         self,
         (dst, dst_agent): (*mut c_void, hsa_agent_t),
@@ -578,7 +581,8 @@ impl<E: Errors> Calls<E> {
             && self.table.has("hsa_amd_vmem_handle_create")
     }
 
-    /// Makes a signal for this runtime's own use. Kernels cannot change it, if the implementation can prevent that.
+    /// Makes a signal for this runtime's own use. Kernels cannot change it, if the implementation can prevent
+    /// that.
     pub fn signal_create(self, value: i64) -> Answer<E, hsa_signal_t> {
         let Some(create) = self.table.ext.signal_create_guarded else {
             return self.signal_create_open(value);
@@ -669,7 +673,8 @@ impl<E: Errors> Calls<E> {
         }
     }
 
-    /// The unwritten packet that a queue waits for after completing all before it, if the implementation reports one.
+    /// The unwritten packet that a queue waits for after completing all before it, if the implementation
+    /// reports one.
     pub fn missing_packet(self, queue: *const hsa_queue_t) -> Option<u64> {
         // SAFETY: the implementation accepts any queue of its own.
         let missing = unsafe { (self.table.ext.queue_missing_packet?)(queue) };
@@ -745,7 +750,8 @@ impl<E: Errors> Calls<E> {
 /// A text about a queue; `None` if it is empty.
 ///
 /// # Safety
-/// The function copies a text about the queue to a buffer of the given size, truncated, and returns the full length.
+/// The function copies a text about the queue to a buffer of the given size, truncated, and returns the full
+/// length.
 unsafe fn text_of(
     read: unsafe extern "C" fn(*const hsa_queue_t, *mut c_char, usize) -> usize,
     queue: *const hsa_queue_t,

@@ -9,7 +9,8 @@ const START: i64 = i64::MAX / 2;
 /// The value of a failed queue's signal, which ends every wait for progress.
 const FAILED: i64 = i64::MIN / 2;
 
-/// The signal of a queue's fences: barrier packets that decrement it when everything before them has completed.
+/// The signal of a queue's fences: barrier packets that decrement it when everything before them has
+/// completed.
 #[derive(Debug)]
 pub struct ProgressSignal<E: Errors> {
     hsa: Calls<E>,
@@ -43,7 +44,8 @@ impl<E: Errors> ProgressSignal<E> {
         START.saturating_sub(self.hsa.signal_load(self.signal)).max(0) as u64
     }
 
-    /// Ends every present and future wait for progress, because the queue has failed and runs nothing any more.
+    /// Ends every present and future wait for progress, because the queue has failed and runs nothing any
+    /// more.
     pub fn fail(&self) {
         self.hsa.signal_store(self.signal, FAILED);
     }

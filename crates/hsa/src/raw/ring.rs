@@ -24,7 +24,8 @@ pub struct PacketRing {
 unsafe impl Send for PacketRing {}
 
 impl PacketRing {
-    /// The ring of a queue; `None` if the queue is invalid, because its address is null or its size impossible.
+    /// The ring of a queue; `None` if the queue is invalid, because its address is null or its size
+    /// impossible.
     ///
     /// # Safety
     /// The queue is null or belongs to the table. It lives as long as the ring is used, and nothing else

@@ -41,7 +41,8 @@ impl SignalPool {
     /// Returns a signal to the pool, or destroys it if the pool is full.
     ///
     /// # Safety
-    /// The signal came from [`take`](Self::take) of this pool with the same implementation, and nothing uses it any more.
+    /// The signal came from [`take`](Self::take) of this pool with the same implementation, and nothing uses
+    /// it any more.
     pub unsafe fn give_back<E: Errors>(&self, hsa: Calls<E>, signal: hsa_signal_t) {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         if free.len() < KEEP {

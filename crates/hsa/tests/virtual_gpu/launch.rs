@@ -52,7 +52,8 @@ fn a_kernel_runs_with_its_variable() {
             dynamic_lds: 0,
             kernarg: &kernarg,
         };
-        // SAFETY: the kernel takes one pointer to as many values as it has work-items, which nothing else uses.
+        // SAFETY: the kernel takes one pointer to as many values as it has work-items, which nothing else
+        // uses.
         unsafe { queue.dispatch(&dispatch) }.unwrap().wait().unwrap();
         let step = executable.variable("step").unwrap();
         assert_eq!(step.size(), 4);

@@ -3,8 +3,8 @@
 use crate::Error;
 use crate::cuda_arch::CudaArch;
 
-/// The default architectures of PTX and cubins: the oldest one with everything that the kernels of inference engines
-/// use, including bf16. Its PTX runs on everything newer.
+/// The default architectures of PTX and cubins: the oldest one with everything that the kernels of inference
+/// engines use, including bf16. Its PTX runs on everything newer.
 pub const DEFAULT_CUDA_ARCHS: &[&str] = &["sm_80"];
 
 /// Variables with lists of architectures. The second is used by other crates that compile CUDA.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::{Figure, Report, ReportError};
 use crate::Glob;
 
-/// Limits of kernels' figures. If several apply to the same figure of a kernel, the last one counts, so exceptions come after the rule.
+/// Limits of kernels' figures. If several apply to the same figure of a kernel, the last one counts, so
+/// exceptions come after the rule.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     rules: Vec<Rule>,
@@ -38,8 +39,9 @@ pub struct Excess {
 }
 
 impl Limits {
-    /// Reads limits, each of the form `[KERNEL-GLOB:]figure=number[,figure=number…]`: `vgprs=64,spills=0` or `gemm_*:vgprs=128`. The
-    /// figures are those of [`Figure::name`]; the number of `occupancy` is the least that is allowed.
+    /// Reads limits, each of the form `[KERNEL-GLOB:]figure=number[,figure=number…]`: `vgprs=64,spills=0` or
+    /// `gemm_*:vgprs=128`. The figures are those of [`Figure::name`]; the number of `occupancy` is the least
+    /// that is allowed.
     ///
     /// # Errors
     /// [`ReportError::Limit`] with the expected form.

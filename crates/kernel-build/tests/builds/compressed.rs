@@ -113,8 +113,8 @@ fn clangs_own_tool_reads_what_is_written() {
         return;
     };
     let folder = Folder::new(toolchain.clone());
-    // The tool considers code for plain gfx90a equally suitable for every gfx90a, and clang refuses to mix it with
-    // code that names features.
+    // The tool considers code for plain gfx90a equally suitable for every gfx90a, and clang refuses to mix it
+    // with code that names features.
     let targets = ["gfx90a:sramecc+:xnack-", "gfx11-generic", "gfx1100"];
     let build = built(&folder, &targets);
     let input = folder.path().join("a.hipfb");

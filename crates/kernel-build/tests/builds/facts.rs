@@ -275,8 +275,8 @@ fn the_machine_code_is_that_of_one_compilation() {
             assert!(ours.0 == theirs.0, "{} {flags:?}", object.target);
         }
     };
-    // One target of each kind of instruction set, each with another optimisation level. Not -O0, whose code depends
-    // on distances to constants, which change with the length of the metadata.
+    // One target of each kind of instruction set, each with another optimisation level. Not -O0, whose code
+    // depends on distances to constants, which change with the length of the metadata.
     compare(&["gfx1201"], &["-O1"]);
     compare(&["gfx942"], &["-Ofast", "-munsafe-fp-atomics", "-fgpu-flush-denormals-to-zero"]);
     compare(&["gfx1100"], &["-mwavefrontsize64", "-mcumode", "-mllvm", "-amdgpu-early-inline-all=true"]);

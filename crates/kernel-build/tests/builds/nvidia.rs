@@ -1,5 +1,5 @@
-//! Additional code for NVIDIA GPUs: nvcc's options, the cache, and errors for missing parts. A script stands in for
-//! nvcc; one test runs a real one if available.
+//! Additional code for NVIDIA GPUs: nvcc's options, the cache, and errors for missing parts. A script stands
+//! in for nvcc; one test runs a real one if available.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,8 +14,8 @@ use crate::support::{Folder, KERNEL, TYPES, named_script, runs, toolchain};
 /// The stand-in's version output.
 const VERSION: &str = "Cuda compilation tools, release 13.0, V13.0.88";
 
-/// A minimal nvcc: it records its options, rejects lines with `BAD`, writes an entry for each kernel, and warns about
-/// each `wide`. It lists headers without reading them.
+/// A minimal nvcc: it records its options, rejects lines with `BAD`, writes an entry for each kernel, and
+/// warns about each `wide`. It lists headers without reading them.
 const SCRIPT: &str = r#"
 here=$(dirname "$0")
 if [ "$1" = --version ]; then echo 'nvcc: NVIDIA (R) Cuda compiler driver'; echo 'VERSION'; exit; fi
@@ -108,7 +108,8 @@ fn ptx_is_built_beside_code_objects() {
     assert_eq!(warnings, ["variable \"wide\" was declared but never referenced"]);
     assert_eq!(build.nvcc.as_ref().unwrap().version(), "13.0, V13.0.88");
 
-    // The builder's flags, without output settings and those for clang only, then the source's, then nvcc's own.
+    // The builder's flags, without output settings and those for clang only, then the source's, then nvcc's
+    // own.
     let include = fs::canonicalize(include.path()).unwrap();
     let kernels = folder.kernels();
     let expected = |arch: &str, own: &str, source: &str| {

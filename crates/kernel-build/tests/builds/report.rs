@@ -7,8 +7,8 @@ use kernel_build::{Build, Builder};
 
 use crate::support::{Folder, KERNEL, toolchain};
 
-/// Kernels whose names encode vector (v), scalar (s) and accumulation registers (a), LDS (l), the largest workgroup
-/// (g) and the maximum number of waves at once (w).
+/// Kernels whose names encode vector (v), scalar (s) and accumulation registers (a), LDS (l), the largest
+/// workgroup (g) and the maximum number of waves at once (w).
 fn source() -> String {
     let mut text = String::new();
     let mut kernel = |name: String, attributes: &str, body: &str| {
@@ -109,7 +109,8 @@ fn occupancy_is_what_the_compiler_says() {
 fn registers_and_lds_are_given_out_in_pieces() {
     let Some(toolchain) = toolchain() else { return };
     let folder = Folder::new(toolchain);
-    // A wave gets 96 or 112 of 800 scalar registers here, and a workgroup 22016 of 65536 bytes. The compiler says 9, 8 and 3.
+    // A wave gets 96 or 112 of 800 scalar registers here, and a workgroup 22016 of 65536 bytes. The compiler
+    // says 9, 8 and 3.
     let text = format!(
         "{KERNEL} s81() {{ asm volatile(\"\" ::: \"s81\"); }}\n{KERNEL} s93() {{ asm volatile(\"\" ::: \"s93\"); }}\n\
          extern \"C\" __attribute__((global)) __attribute__((amdgpu_flat_work_group_size(1,256))) void lds(int *p) {{\n\

@@ -5,8 +5,8 @@ use std::fmt;
 
 use ::float8::Format;
 
-/// The 8-bit float e4m3 of the Open Compute Project ("e4m3fn"): a sign, 4 bits of exponent, 3 of significand. It has no infinities; its
-/// largest number is 448, its smallest 2⁻⁹.
+/// The 8-bit float e4m3 of the Open Compute Project ("e4m3fn"): a sign, 4 bits of exponent, 3 of significand.
+/// It has no infinities; its largest number is 448, its smallest 2⁻⁹.
 ///
 /// ```
 /// use kernels::F8E4M3;

@@ -8,7 +8,8 @@ use crate::view::{Layout, check_shape};
 /// Bytes that kernels access at once where possible.
 pub(crate) const ACCESS: usize = 16;
 
-/// A tensor's layout, and whether it comes from a slice. A slice matches any shape with the same number of elements.
+/// A tensor's layout, and whether it comes from a slice. A slice matches any shape with the same number of
+/// elements.
 #[derive(Clone, Copy)]
 pub(crate) struct Operand<'a> {
     pub(crate) name: &'static str,
@@ -71,8 +72,9 @@ pub(crate) fn check_devices(
     Ok(())
 }
 
-/// The kernels' arguments `num_dims` and `info`: empty if all tensors are contiguous; otherwise the extents, then the strides of each
-/// tensor, outermost first, in device memory. Dropping it is ordered after the kernels that read it.
+/// The kernels' arguments `num_dims` and `info`: empty if all tensors are contiguous; otherwise the extents,
+/// then the strides of each tensor, outermost first, in device memory. Dropping it is ordered after the
+/// kernels that read it.
 pub(crate) struct Info {
     rank: usize,
     array: Option<DeviceBuffer<u64>>,
@@ -89,8 +91,8 @@ impl Info {
         }
     }
 
-    /// Work-items for this many elements, the largest of which have `size` bytes. If all tensors are contiguous, kernels access 16 bytes
-    /// at once.
+    /// Work-items for this many elements, the largest of which have `size` bytes. If all tensors are
+    /// contiguous, kernels access 16 bytes at once.
     pub(crate) fn items(&self, elements: usize, size: usize) -> usize {
         if self.array.is_some() { elements } else { elements.div_ceil(ACCESS / size) }
     }
@@ -101,8 +103,9 @@ impl Info {
     }
 }
 
-/// The fewest extents and strides that describe these tensors of one shape: dimensions of one element are dropped, and dimensions that are
-/// adjacent in every tensor are joined. `None` if all are contiguous or have no elements.
+/// The fewest extents and strides that describe these tensors of one shape: dimensions of one element are
+/// dropped, and dimensions that are adjacent in every tensor are joined. `None` if all are contiguous or have
+/// no elements.
 pub(crate) fn collapse(layouts: &[&Layout]) -> Option<(usize, Vec<u64>)> {
     let shape = layouts.first()?.shape();
     if layouts.iter().all(|layout| layout.is_contiguous()) {

@@ -181,21 +181,22 @@ impl<'a> MoeGate<'a> {
 }
 
 impl Kernels {
-    /// The experts of each token, the best first, and their weights. `logits` has a row of `gate.experts` elements for each token; `weights`
-    /// and `ids` have `gate.k`. Everything is computed in f32.
+    /// The experts of each token, the best first, and their weights. `logits` has a row of `gate.experts`
+    /// elements for each token; `weights` and `ids` have `gate.k`. Everything is computed in f32.
     ///
-    /// Of equal experts and groups, the first come first. Without a bias and sums of two, logits are compared instead of scores: they have
-    /// the same order, and are not affected by scores that round to the same number. A NaN counts as larger than every number, so ids are
-    /// always different experts.
+    /// Of equal experts and groups, the first come first. Without a bias and sums of two, logits are compared
+    /// instead of scores: they have the same order, and are not affected by scores that round to the same
+    /// number. A NaN counts as larger than every number, so ids are always different experts.
     ///
     /// When weights are divided by a sum of sigmoids, 10⁻²⁰ is added to the sum, so that zeros stay zeros.
     ///
     /// # Errors
-    /// [`Error::Size`] if the number of experts is zero, more than [`MOST_EXPERTS`], or does not divide the length of `logits`; if `k` is
-    /// zero, or more than the experts of the chosen groups or [`MOST_CHOICES`]; if the number of groups is zero, more than
-    /// [`MOST_EXPERT_GROUPS`] or does not divide the number of experts; if no groups are chosen, or more than there are; or if groups have
-    /// fewer than two experts where two scores are added. [`Error::Length`] unless each result has `k` elements for each token, and the
-    /// bias one for each expert; [`Error::Value`] for a scale that is not finite; [`Error::Hip`].
+    /// [`Error::Size`] if the number of experts is zero, more than [`MOST_EXPERTS`], or does not divide the
+    /// length of `logits`; if `k` is zero, or more than the experts of the chosen groups or [`MOST_CHOICES`];
+    /// if the number of groups is zero, more than [`MOST_EXPERT_GROUPS`] or does not divide the number of
+    /// experts; if no groups are chosen, or more than there are; or if groups have fewer than two experts
+    /// where two scores are added. [`Error::Length`] unless each result has `k` elements for each token, and
+    /// the bias one for each expert; [`Error::Value`] for a scale that is not finite; [`Error::Hip`].
     #[doc(alias = "topk_softmax")]
     #[doc(alias = "grouped_topk")]
     pub fn moe_gate<'a, T: Float<Compute = f32>>(
@@ -227,8 +228,9 @@ impl Kernels {
         let launch =
             launch.arg(u32::from(groups.by == GroupScore::TwoLargest)).arg(u32::from(gate.renormalise));
         let launch = launch.arg(gate.scale).arg(weights).arg(ids);
-        // SAFETY: a warp reads the row of a token and a bias for each expert, and writes k elements of each result. The chosen groups have
-        // at least k experts, k is at most the lanes of a warp, and the kernel has room for all experts.
+        // SAFETY: a warp reads the row of a token and a bias for each expert, and writes k elements of each
+        // result. The chosen groups have at least k experts, k is at most the lanes of a warp, and the kernel
+        // has room for all experts.
         unsafe { launch.enqueue()? };
         Ok(())
     }

@@ -27,13 +27,15 @@ fn choices(operation: &'static str, elements: usize, width: usize, pairs: usize)
 }
 
 impl Kernels {
-    /// The rows of tokens in the order of experts: row i of `out` is the row of the token of pair `permutation[i]`, as
-    /// [`moe_sort`](Self::moe_sort) orders them, or zeros if that is not a pair. `x` has a row of `width` elements for each token, `out`
-    /// one for each pair. A token's pairs follow each other, and each token has equally many.
+    /// The rows of tokens in the order of experts: row i of `out` is the row of the token of pair
+    /// `permutation[i]`, as [`moe_sort`](Self::moe_sort) orders them, or zeros if that is not a pair. `x` has
+    /// a row of `width` elements for each token, `out` one for each pair. A token's pairs follow each other,
+    /// and each token has equally many.
     ///
     /// # Errors
-    /// [`Error::Size`] if `width` is zero or does not divide `x`, the tokens do not divide the pairs, or there are more than 2³² - 2 of
-    /// these; [`Error::Length`] unless `out` has a row for each pair; [`Error::Hip`].
+    /// [`Error::Size`] if `width` is zero or does not divide `x`, the tokens do not divide the pairs, or
+    /// there are more than 2³² - 2 of these; [`Error::Length`] unless `out` has a row for each pair;
+    /// [`Error::Hip`].
     pub fn moe_gather<'a, T: Float<Compute = f32>>(
         &'a self,
         stream: &'a Stream,
@@ -59,14 +61,16 @@ impl Kernels {
         unsafe { run(pairs * row_bytes.div_ceil(16), launch) }
     }
 
-    /// Adds up the experts' results of each token: row t of `out` is the sum of `weights[p]` times the row of pair p, over the pairs of
-    /// token t in the order of its choices, in f32, and rounded once. The row of pair p in `y` is `places[p]`, the inverse permutation of
+    /// Adds up the experts' results of each token: row t of `out` is the sum of `weights[p]` times the row of
+    /// pair p, over the pairs of token t in the order of its choices, in f32, and rounded once. The row of
+    /// pair p in `y` is `places[p]`, the inverse permutation of
     /// [`moe_sort_with_inverse`](Self::moe_sort_with_inverse), or, without `places`, p itself, as in
     /// [`quant_experts`](Self::quant_experts). A pair without a place adds nothing, whatever its weight.
     ///
     /// # Errors
-    /// [`Error::Size`] if `width` is zero or does not divide `out`, the tokens do not divide the pairs, or there are more than 2³² - 2 of
-    /// these; [`Error::Length`] unless `y` has a row, and `places` an element, for each weight; [`Error::Hip`].
+    /// [`Error::Size`] if `width` is zero or does not divide `out`, the tokens do not divide the pairs, or
+    /// there are more than 2³² - 2 of these; [`Error::Length`] unless `y` has a row, and `places` an element,
+    /// for each weight; [`Error::Hip`].
     #[doc(alias = "scatter_add")]
     pub fn moe_combine<'a, T: Float<Compute = f32>>(
         &'a self,
@@ -90,8 +94,8 @@ impl Kernels {
         }
         let launch = self.of::<T>(&modules::MOE, &names!("moe_combine"))?.launch(stream);
         let launch = launch.arg(y).arg(weights).arg(places).arg(out).arg(tokens).arg(k).arg(width).arg(pairs);
-        // A work-item adds at most 16 bytes.
-        // SAFETY: the kernel reads a weight and a place for each pair, and rows of y below `pairs`; it writes a row for each token.
+        // A work-item adds at most 16 bytes. SAFETY: the kernel reads a weight and a place for each pair, and
+        // rows of y below `pairs`; it writes a row for each token.
         unsafe { run((tokens * width).div_ceil(16 / size_of::<T>()), launch) }
     }
 }

@@ -1,4 +1,5 @@
-//! Products with the matrices of experts (mixture of experts): each vector with those of the experts that it is routed to.
+//! Products with the matrices of experts (mixture of experts): each vector with those of the experts that it
+//! is routed to.
 
 use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut, Stream};
 
@@ -10,11 +11,12 @@ use crate::{Float, Kernels, modules};
 
 /// Threads of `quant_tiles`; one of them handles the pairs whose expert does not exist.
 const TILES_THREADS: u32 = 1024;
-/// The average number of pairs for each expert from which pairs are sorted and multiplied in tiles. Below it, each pair is a separate
-/// product and reads its expert's matrix.
+/// The average number of pairs for each expert from which pairs are sorted and multiplied in tiles. Below it,
+/// each pair is a separate product and reads its expert's matrix.
 const SORTED_FROM: usize = 4;
 
-/// The expert of each pair, such as the chosen experts of each token, token by token. Sorted by expert if there are many pairs.
+/// The expert of each pair, such as the chosen experts of each token, token by token. Sorted by expert if
+/// there are many pairs.
 #[derive(Debug)]
 pub struct ExpertRoutes<'a> {
     experts: u32,
@@ -45,7 +47,8 @@ impl ExpertRoutes<'_> {
 }
 
 impl Kernels {
-    /// Prepares products of vectors with the experts named by `ids`. The result can be used for any number of matrices.
+    /// Prepares products of vectors with the experts named by `ids`. The result can be used for any number of
+    /// matrices.
     ///
     /// # Errors
     /// [`Error::Size`] if there is no expert or more than 1023, or too many pairs to count; [`Error::Hip`].
@@ -65,7 +68,8 @@ impl Kernels {
         if ids.len() < experts * SORTED_FROM {
             return Ok(ExpertRoutes { experts: count, ids, sorted: None });
         }
-        // The last tile of each expert may be partial, and so may that of the pairs whose expert does not exist.
+        // The last tile of each expert may be partial, and so may that of the pairs whose expert does not
+        // exist.
         let most = pairs / TILE + count + 1;
         let mut tiles = DeviceBuffer::zeroed(stream, most as usize * 4)?;
         let mut order = DeviceBuffer::zeroed(stream, ids.len())?;
@@ -76,19 +80,21 @@ impl Kernels {
         let function = self.function(&modules::QUANT, "quant_tiles")?;
         let launch = function.launch(stream).grid(1).block(TILES_THREADS);
         let launch = launch.arg(&offsets).arg(pairs).arg(count).arg(most).arg(&mut tiles);
-        // SAFETY: there is an offset for each expert and one more, each at most the number of pairs, and there is room for all tiles.
+        // SAFETY: there is an offset for each expert and one more, each at most the number of pairs, and
+        // there is room for all tiles.
         unsafe { launch.enqueue()? };
         Ok(ExpertRoutes { experts: count, ids, sorted: Some(Sorted { tiles, order }) })
     }
 
-    /// Products of vectors with the matrices of their experts. `matrices` has the rows of all experts' matrices, one after the other. A
-    /// vector has `pairs / vectors` consecutive pairs. `out` has the elements of the first pair's product, then those of the next. If the
-    /// expert does not exist, they are NaN.
+    /// Products of vectors with the matrices of their experts. `matrices` has the rows of all experts'
+    /// matrices, one after the other. A vector has `pairs / vectors` consecutive pairs. `out` has the
+    /// elements of the first pair's product, then those of the next. If the expert does not exist, they are
+    /// NaN.
     ///
     /// # Errors
-    /// [`Error::Size`] if the number of experts does not divide the rows, the number of vectors does not divide the pairs, or the vectors
-    /// do not have as many elements as the matrices have columns; [`Error::Length`] unless `out` has the size of the products;
-    /// [`Error::Hip`].
+    /// [`Error::Size`] if the number of experts does not divide the rows, the number of vectors does not
+    /// divide the pairs, or the vectors do not have as many elements as the matrices have columns;
+    /// [`Error::Length`] unless `out` has the size of the products; [`Error::Hip`].
     #[doc(alias = "moe")]
     pub fn quant_experts<'a, T: Float<Compute = f32>>(
         &'a self,
@@ -140,8 +146,8 @@ impl Kernels {
                 launch.arg(routes.experts).arg(of_vector)
             }
         };
-        // SAFETY: there are that many matrices with these rows and columns, each pair has a vector of as many columns and room for its
-        // product, and the tiles are those of the pairs.
+        // SAFETY: there are that many matrices with these rows and columns, each pair has a vector of as many
+        // columns and room for its product, and the tiles are those of the pairs.
         unsafe { launch.enqueue()? };
         Ok(())
     }

@@ -34,8 +34,8 @@ fn product(vectors: usize) -> Product {
     *product
 }
 
-/// Threads of a warp that share a row of `quant_gemv`: as many as the row has parts; a part is half a block of 256 values, or a
-/// block of 32.
+/// Threads of a warp that share a row of `quant_gemv`: as many as the row has parts; a part is half a block
+/// of 256 values, or a block of 32.
 pub(super) fn lanes(columns: u32, block_values: usize) -> u32 {
     let part = if block_values == 32 { 32 } else { 128 };
     (columns / part).next_power_of_two().min(32)
@@ -68,7 +68,8 @@ impl Kernels {
     /// Rows of a matrix by their numbers, such as the embeddings of tokens. A row that does not exist is NaN.
     ///
     /// # Errors
-    /// [`Error::Length`] unless `out` has a row for each number; [`Error::Size`] for too many of them; [`Error::Hip`].
+    /// [`Error::Length`] unless `out` has a row for each number; [`Error::Size`] for too many of them;
+    /// [`Error::Hip`].
     #[doc(alias = "embedding")]
     pub fn quant_rows<'a, T: Float<Compute = f32>>(
         &'a self,
@@ -108,14 +109,14 @@ impl Kernels {
             .arg(T::INDEX as u32)
             .arg(rows)
             .arg(columns);
-        // SAFETY: the matrix has that many rows and columns, and the kernel reads only rows that exist; `out` has a row for each
-        // workgroup.
+        // SAFETY: the matrix has that many rows and columns, and the kernel reads only rows that exist; `out`
+        // has a row for each workgroup.
         unsafe { launch.enqueue()? };
         Ok(())
     }
 
-    /// Quantises vectors of activations, one after the other in `x`. A NaN or infinity makes the scale of its 32 numbers NaN or
-    /// infinite.
+    /// Quantises vectors of activations, one after the other in `x`. A NaN or infinity makes the scale of its
+    /// 32 numbers NaN or infinite.
     ///
     /// # Errors
     /// [`Error::Length`] unless `x` has the vectors' elements; [`Error::Hip`].
@@ -150,11 +151,12 @@ impl Kernels {
         Ok(())
     }
 
-    /// Products of a quantised matrix with vectors: `out` has the elements of the first product, then those of the next. Sums are in f32.
+    /// Products of a quantised matrix with vectors: `out` has the elements of the first product, then those
+    /// of the next. Sums are in f32.
     ///
     /// # Errors
-    /// [`Error::Size`] unless the vectors have as many elements as the matrix has columns, [`Error::Length`] unless `out` has the size of
-    /// the products; [`Error::Hip`].
+    /// [`Error::Size`] unless the vectors have as many elements as the matrix has columns, [`Error::Length`]
+    /// unless `out` has the size of the products; [`Error::Hip`].
     #[doc(alias = "gemv")]
     #[doc(alias = "matmul")]
     pub fn quant_matmul<'a, T: Float<Compute = f32>>(
@@ -209,7 +211,8 @@ impl Kernels {
                 launch.arg(columns).arg(rows).arg(count).arg(1_u32).arg(1_u32)
             }
         };
-        // SAFETY: the matrix has that many rows and columns, the vectors as many columns, and `out` an element for each pair of both.
+        // SAFETY: the matrix has that many rows and columns, the vectors as many columns, and `out` an
+        // element for each pair of both.
         unsafe { launch.enqueue()? };
         Ok(())
     }

@@ -20,9 +20,9 @@ impl<'a> QuantMatrix<'a> {
     /// A matrix of blocks.
     ///
     /// # Errors
-    /// [`Error::Size`] if rows do not consist of whole blocks or are too many to count, [`Error::Length`] if the blocks do not match the
-    /// rows and columns, [`Error::Hip`] with [`hip::Error::Cast`] if they begin at an odd address: scales have two bytes, except for
-    /// MXFP4.
+    /// [`Error::Size`] if rows do not consist of whole blocks or are too many to count, [`Error::Length`] if
+    /// the blocks do not match the rows and columns, [`Error::Hip`] with [`hip::Error::Cast`] if they begin
+    /// at an odd address: scales have two bytes, except for MXFP4.
     pub fn new(
         quant: QuantType,
         rows: usize,
@@ -94,8 +94,8 @@ impl QuantVectors {
     /// Zeros.
     ///
     /// # Errors
-    /// [`Error::Size`] if vectors do not consist of whole blocks of 32, are longer than 2³¹ − 32, or are too many to count,
-    /// [`Error::Hip`].
+    /// [`Error::Size`] if vectors do not consist of whole blocks of 32, are longer than 2³¹ − 32, or are too
+    /// many to count, [`Error::Hip`].
     pub fn zeroed(stream: &Stream, vectors: usize, columns: usize) -> Result<Self> {
         const OPERATION: &str = "quantised vectors";
         if !columns.is_multiple_of(Q8_1::VALUES) {

@@ -90,7 +90,8 @@ fn expected<T: Float<Compute = f32>>(
                     let weights: Vec<(usize, f64)> =
                         scores.iter().map(|(i, score)| (*i, (score - highest).exp())).collect();
                     let total: f64 = weights.iter().map(|(_, weight)| weight).sum();
-                    // An error of a score becomes an error of its weight. Weights are rounded to the type, and each sum to f32.
+                    // An error of a score becomes an error of its weight. Weights are rounded to the type,
+                    // and each sum to f32.
                     let score_error = f32::UNIT_ROUNDOFF * (4.0 * (dim as f64).sqrt() + 8.0) * largest_term;
                     let sums = f32::UNIT_ROUNDOFF * (weights.len() as f64 + 16.0);
                     let relative = 2.0 * (score_error + lost_score) + T::UNIT_ROUNDOFF * 1.01 + sums;
@@ -504,7 +505,8 @@ fn caches_of_eight_bits() {
     }
 }
 
-/// Tokens are appended one after another to a paged cache of 8-bit floats, with two scales, and then attended to.
+/// Tokens are appended one after another to a paged cache of 8-bit floats, with two scales, and then attended
+/// to.
 fn appended_keys_are_seen<T: Float<Compute = f32>>(bench: &Bench) {
     let (batch, heads, kv_heads, q_len, kv_len, dim) = (2, 4, 2, 3, 45, 64);
     let pages = Paged::new(batch, kv_len, 16);

@@ -128,7 +128,8 @@ fn rows_of_8_bit_floats_are_sorted() {
         let function = bench.kernels.function(&kernels::modules::SORT, name).unwrap();
         let launch = function.launch(&bench.stream).grid(rows as u32).block(padded as u32);
         let launch = launch.dynamic_lds(4 * padded as u32).arg(&device_x).arg(&mut order);
-        // SAFETY: x and the order have this many rows and columns, and LDS has an index for each element of a padded row.
+        // SAFETY: x and the order have this many rows and columns, and LDS has an index for each element of a
+        // padded row.
         unsafe { launch.arg(columns as i32).arg(padded).enqueue() }.unwrap();
         let expected = x.chunks(columns).flat_map(|row| {
             let mut order: Vec<u32> = (0..columns as u32).collect();

@@ -45,7 +45,8 @@ macro_rules! floats {
                 }
             }
             fn samples() -> Vec<Self> {
-                // around the ends of the integer types, and in the middle between two numbers of narrower types
+                // around the ends of the integer types, and in the middle between two numbers of narrower
+                // types
                 let ends = [127.5, 255.0, 255.5, 256.0, 32767.5, 32768.0, 32769.0, 65504.0, 65519.0, 65520.0, 2147483647.0, 2147483648.0, 4294967295.0,
                     4294967296.0, 9.2e18, 9223372036854775808.0, 1e19, 3e38, 1e-8, 447.9, 464.0, 465.0, 1.0625, 1.000244140625, 1.00390625, 0.0009765625];
                 let ends = ends.iter().flat_map(|&x: &f64| [x, -x, x.next_up(), -x.next_down()]).map(<Self as Element>::from_f64);

@@ -31,8 +31,8 @@ impl Bench {
         Self { kernels: Kernels::new(&device), stream }
     }
 
-    /// Whether tests of very large tensors run on this device. They take long and check the same on all targets, so they only run on
-    /// one.
+    /// Whether tests of very large tensors run on this device. They take long and check the same on all
+    /// targets, so they only run on one.
     pub(crate) fn is_for_sizes(&self) -> bool {
         self.kernels.device().target().processor == "gfx90a"
     }

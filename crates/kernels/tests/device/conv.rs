@@ -1,4 +1,5 @@
-//! `conv.cu` against the definitions in f64, where candle's kernels differ: integers, dilation, batches, indices out of range.
+//! `conv.cu` against the definitions in f64, where candle's kernels differ: integers, dilation, batches,
+//! indices out of range.
 
 use crate::common::Bench;
 use crate::record::{assert_exact, exact};

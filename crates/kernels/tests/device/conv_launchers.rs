@@ -1,4 +1,5 @@
-//! Launchers of convolutions, pools and resizing, against their definitions: sums that are exact in every type, interpolation in f64.
+//! Launchers of convolutions, pools and resizing, against their definitions: sums that are exact in every
+//! type, interpolation in f64.
 
 use half::{bf16, f16};
 use kernels::reference::Expected;
@@ -177,7 +178,8 @@ fn rounded<T: ConvElement>(bench: &Bench) {
     let unit = T::UNIT_ROUNDOFF.min(f32::UNIT_ROUNDOFF);
     let expected = (0..7).map(|l| {
         let products = (0..c_in * 3).map(|i| x[i / 3 * l_in + l + i % 3].to_f64() * w[i].to_f64());
-        // A product and a sum for each; all sums are at most the sum of the magnitudes. f64 has an error here, too.
+        // A product and a sum for each; all sums are at most the sum of the magnitudes. f64 has an error
+        // here, too.
         let magnitude: f64 = products.clone().map(f64::abs).sum();
         Expected { value: products.sum(), slack: 3.0 * (c_in * 3) as f64 * unit * magnitude }
     });

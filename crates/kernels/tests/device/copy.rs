@@ -61,7 +61,8 @@ fn every_size_of_elements() {
 }
 
 fn between_pitches<T: Element>(bench: &Bench) {
-    // Pitches, rows and beginnings that are multiples of 16 bytes or not; rows that overlap or coincide; one row, one column.
+    // Pitches, rows and beginnings that are multiples of 16 bytes or not; rows that overlap or coincide; one
+    // row, one column.
     for (shape, x_pitch, y_pitch, start) in [
         ([11, 32], 48, 64, 0),
         ([11, 32], 48, 64, 3),

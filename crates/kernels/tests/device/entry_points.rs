@@ -36,7 +36,8 @@ fn no_input_means_in_place() {
 }
 
 fn matrices_are_copied<T: Element>(bench: &Bench) {
-    // Rows of 32 and of 30 in rows of 48 and 64 or of 33 and 41, from the beginning or not: multiples of 16 bytes or not.
+    // Rows of 32 and of 30 in rows of 48 and 64 or of 33 and 41, from the beginning or not: multiples of 16
+    // bytes or not.
     let memory: Vec<T> = (0..1000).map(|i| T::from_f64(f64::from(i % 97))).collect();
     let source = bench.upload(&memory);
     let kernel = bench.kernels.function(&modules::FILL, &format!("copy2d_{}", T::NAME)).unwrap();

@@ -280,8 +280,8 @@ fn floats_of_eight_bits() {
     }
 }
 
-/// Row i of A has the code i at some depth, and zeros of either sign elsewhere; column j of B is full of the code j. So each sum has one
-/// product that is not zero.
+/// Row i of A has the code i at some depth, and zeros of either sign elsewhere; column j of B is full of the
+/// code j. So each sum has one product that is not zero.
 #[test]
 fn every_f8_by_every_other() {
     let bench = Bench::open();
@@ -312,7 +312,8 @@ fn every_f8_by_every_other() {
                 let places =
                     (0..batch * rows).flat_map(|row| (0..columns).map(move |column| (row % rows, column)));
                 let expected = places.map(|(row, column)| {
-                    // gfx1100 counts the last place of a term whose sign differs from the previous sum's, even of zeros
+                    // gfx1100 counts the last place of a term whose sign differs from the previous sum's,
+                    // even of zeros
                     let value = expected(row, column);
                     Expected { value, slack: value.abs() * k as f64 * f64::from(f32::EPSILON) / 2.0 }
                 });

@@ -49,7 +49,8 @@ impl Routing {
 /// A sum of products and the sum of their magnitudes.
 type Sum = (f64, f64);
 
-/// Multiplies in all orders of rows. `matches` compares the results with the sums of products, if there are any.
+/// Multiplies in all orders of rows. `matches` compares the results with the sums of products, if there are
+/// any.
 fn products_match<T: GemmElement>(
     bench: &Bench,
     routing: &Routing,

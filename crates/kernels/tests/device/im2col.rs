@@ -7,7 +7,8 @@ use crate::common::{Bench, channels_last, laid_out};
 use crate::conv_launchers::{convolved, for_conv_elements, of, small};
 use crate::record::{assert_exact, exact};
 
-/// The windows by their definition, of two dimensions: batch × (rows × columns) × (channels × rows × columns of the kernel).
+/// The windows by their definition, of two dimensions: batch × (rows × columns) × (channels × rows × columns
+/// of the kernel).
 fn windows_of(conv: &Conv2d, x: &[usize]) -> Vec<usize> {
     let ([high, wide], [u, v]) = (conv.input, conv.kernel);
     let reach = |extent: usize, kernel: usize| {

@@ -96,7 +96,8 @@ fn bits(cache: &[F8E4M3]) -> Vec<u8> {
     cache.iter().map(|x| x.to_bits()).collect()
 }
 
-/// By search over all numbers of the format; of two equally near, the even one. Larger ones become the largest.
+/// By search over all numbers of the format; of two equally near, the even one. Larger ones become the
+/// largest.
 fn nearest_e4m3(x: f64) -> u8 {
     let value = |bits: u8| {
         let (exponent, fraction) = (i32::from(bits >> 3), f64::from(bits & 7));

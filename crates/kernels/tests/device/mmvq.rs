@@ -69,7 +69,8 @@ fn a_number_that_is_none_is_not_lost() {
 
 fn products_of<T: Element>(quant: QuantType) {
     let bench = Bench::open();
-    // More than one round of a workgroup's threads, and an odd number of rows, beyond which nothing may be written.
+    // More than one round of a workgroup's threads, and an odd number of rows, beyond which nothing may be
+    // written.
     for (rows, columns) in [(5_usize, 4608_usize), (12, 512)] {
         let blocks = random_blocks(quant, rows * columns / quant.block_values(), 32);
         let x = random::<T>(8 * columns, 33, 2.0);
@@ -94,7 +95,8 @@ fn products_of<T: Element>(quant: QuantType) {
             let launch = launch.arg(&matrix).arg(&vectors).arg(&mut out);
             let launch = launch.arg(columns as i32).arg(rows as i32);
             let launch = launch.arg((padded / Q8_1::VALUES) as i32).arg(rows as i32);
-            // SAFETY: the matrix has that many rows and columns, there are eight vectors, and room for their products.
+            // SAFETY: the matrix has that many rows and columns, there are eight vectors, and room for their
+            // products.
             unsafe { launch.enqueue().unwrap() };
             let mut found = bench.download(&out);
             assert_eq!(found.pop().map(T::to_f64), Some(77.0), "{kernel} writes beyond its results");

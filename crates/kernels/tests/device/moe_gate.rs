@@ -13,7 +13,8 @@ fn descending(a: f64, b: f64) -> Ordering {
     b.is_nan().cmp(&a.is_nan()).then(b.partial_cmp(&a).unwrap_or(Ordering::Equal))
 }
 
-/// The places of the largest `k`, the first of equal ones first, and the smallest difference between unequal ones whose order matters.
+/// The places of the largest `k`, the first of equal ones first, and the smallest difference between unequal
+/// ones whose order matters.
 fn largest(values: &[(usize, f64)], k: usize) -> (Vec<usize>, f64) {
     let mut sorted = values.to_vec();
     sorted.sort_by(|a, b| descending(a.1, b.1));

@@ -49,7 +49,8 @@ fn rows_are_what_blocks_stand_for() {
 
 fn products_of<T: Float<Compute = f32>>(bench: &Bench, quant: QuantType) {
     let unit = quant.block_values();
-    // Rows and columns at the ends of tiles and warps, and more than the part of a vector that is in LDS at once.
+    // Rows and columns at the ends of tiles and warps, and more than the part of a vector that is in LDS at
+    // once.
     for (rows, columns, counts) in [
         (37, 2 * unit, &[1, 3, 8, 9][..]),
         (3, 4096 + 3 * unit, &[1, 2][..]),
@@ -164,8 +165,8 @@ fn experts_of<T: Float<Compute = f32>>(bench: &Bench, quant: QuantType) {
     let device = bench.upload(&blocks);
     let matrices = QuantMatrix::new(quant, experts * rows, columns, &device).unwrap();
     let values = quant.dequantize(&blocks);
-    // A few pairs, and many, where one expert has more than a tile and one has none; one vector for two pairs, and one for each. One
-    // pair's expert does not exist.
+    // A few pairs, and many, where one expert has more than a tile and one has none; one vector for two
+    // pairs, and one for each. One pair's expert does not exist.
     for (pairs, vectors) in [(6, 3), (6, 6), (220, 110), (20, 20)] {
         let ids: Vec<u32> = (0..pairs as u32)
             .map(|pair| if pair == 3 { 5 } else { [0, 3, 1, 3, 4, 3, 3][pair as usize % 7] })
@@ -256,7 +257,8 @@ fn experts_that_do_not_fit_are_refused() {
     assert_eq!(refused(9, (3, 32), 17), "quant_experts: `out` has 17 elements, but needs 18");
 }
 
-/// For rows as in wide models, the kernel loads hardly more than the matrix: block headers twice, and a vector for 16 rows.
+/// For rows as in wide models, the kernel loads hardly more than the matrix: block headers twice, and a
+/// vector for 16 rows.
 #[test]
 fn one_product_reads_the_matrix_once() {
     let bench = Bench::open();

@@ -1,8 +1,9 @@
-//! Records which kernels have run, and how far off their results were, for `docs/generated/kernels-checked.md`.
+//! Records which kernels have run, and how far off their results were, for
+//! `docs/generated/kernels-checked.md`.
 //!
-//! With `FERROCM_KERNEL_RESULTS`, the name of a folder, each [`Bench`](crate::common::Bench) leaves a file there with a line for each
-//! kernel: kernel, target, largest difference. The virtual GPU reports which kernels ran. A comparison counts for all kernels that ran
-//! since the previous comparison.
+//! With `FERROCM_KERNEL_RESULTS`, the name of a folder, each [`Bench`](crate::common::Bench) leaves a file
+//! there with a line for each kernel: kernel, target, largest difference. The virtual GPU reports which
+//! kernels ran. A comparison counts for all kernels that ran since the previous comparison.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

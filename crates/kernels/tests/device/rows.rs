@@ -1,4 +1,5 @@
-//! The kernels of `reduce.cu` that candle names, launched as candle does and beyond: searches, sums over dimensions, norms, rotations.
+//! The kernels of `reduce.cu` that candle names, launched as candle does and beyond: searches, sums over
+//! dimensions, norms, rotations.
 
 use half::{bf16, f16};
 use hip::{DeviceAddress, DeviceCopy};

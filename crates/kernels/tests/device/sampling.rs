@@ -30,7 +30,8 @@ fn left(row: &[f64], by: &Sampling) -> Vec<(u32, f64)> {
     order.iter().map(|&i| (i as u32, weight(i) / total)).collect()
 }
 
-/// Whether a token is the one that a number draws, or its neighbour if the number is at the edge of its probability.
+/// Whether a token is the one that a number draws, or its neighbour if the number is at the edge of its
+/// probability.
 fn is_drawn(left: &[(u32, f64)], u: f32, token: u32) -> bool {
     let mut sum = 0.0;
     for &(candidate, probability) in left {
@@ -82,7 +83,8 @@ fn tokens() {
     for_every_type!(tokens_are_drawn);
 }
 
-/// Edges that the arithmetic represents exactly: four equal logits are a quarter each, and the first ones are kept.
+/// Edges that the arithmetic represents exactly: four equal logits are a quarter each, and the first ones are
+/// kept.
 #[test]
 fn edges_are_exact() {
     let bench = Bench::open();
@@ -142,7 +144,8 @@ fn special_logits() {
     assert_exact!(bench.download(&tokens), [0, 1, 1, 0]);
 }
 
-/// Most columns are NaN or -∞, around bytes of the index: for all settings and uniforms, a token is a column with a number.
+/// Most columns are NaN or -∞, around bytes of the index: for all settings and uniforms, a token is a column
+/// with a number.
 #[test]
 fn only_columns_with_numbers_are_drawn() {
     let bench = Bench::open();

@@ -1,4 +1,5 @@
-//! Gradients, the loss and the optimiser against f64. The gradients' formulas are compared with finite differences.
+//! Gradients, the loss and the optimiser against f64. The gradients' formulas are compared with finite
+//! differences.
 
 use kernels::reference::Expected;
 use kernels::{AdamW, AdamWState, Element, Error, Float};

@@ -1,5 +1,5 @@
-//! Calls every function of HIP with null, freed, foreign and absurd values for each argument. The call must return, and nothing may
-//! panic.
+//! Calls every function of HIP with null, freed, foreign and absurd values for each argument. The call must
+//! return, and nothing may panic.
 
 use crate::support::DROP_IN;
 use crate::support::calls::{Answer, answers, program};

@@ -1,5 +1,5 @@
-//! HIP C++ programs, compiled with the project's clang and linked with the drop-in, run on it over virtual GPUs. Each compares its
-//! results with values computed on the host, and reports mismatches.
+//! HIP C++ programs, compiled with the project's clang and linked with the drop-in, run on it over virtual
+//! GPUs. Each compares its results with values computed on the host, and reports mismatches.
 
 use test_support::program::Program;
 
@@ -26,7 +26,8 @@ fn streams_events_and_callbacks_keep_order() {
     compile("streams", GFX1100, &[]).succeeds("vgpu:gfx1100");
 }
 
-/// Programs of a few dozen operations each. An operation that fails to wait for an earlier one runs too early on any machine.
+/// Programs of a few dozen operations each. An operation that fails to wait for an earlier one runs too early
+/// on any machine.
 #[test]
 fn random_programs_compute_what_the_order_of_streams_says() {
     let program = compile("order", GFX1100, &[]);

@@ -1,4 +1,5 @@
-//! Programs that use `hip` on the drop-in. Through its extensions, they get everything that a built-in virtual GPU offers.
+//! Programs that use `hip` on the drop-in. Through its extensions, they get everything that a built-in
+//! virtual GPU offers.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Calls every function of HIP with every argument spoiled: runs `programs/calls.hip` on a library, one process per function.
+//! Calls every function of HIP with every argument spoiled: runs `programs/calls.hip` on a library, one
+//! process per function.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,8 +10,8 @@ use test_support::program::Program;
 
 use super::PLACE;
 
-/// Functions that the program does not call. Those that return errors are called after each call anyway, the first one returns nothing,
-/// and today's headers use the last two names for other functions.
+/// Functions that the program does not call. Those that return errors are called after each call anyway, the
+/// first one returns nothing, and today's headers use the last two names for other functions.
 const LEFT_OUT: [&str; 6] = [
     "__hipGetPCH",
     "hipGetLastError",
@@ -96,8 +97,8 @@ pub fn program(linked: &Path, library: &Path) -> Program {
     Program::link(&source, PLACE, &["gfx1100"], &["-O0", &include], linked, library.to_owned())
 }
 
-/// `hipErrorIllegalAddress`: a kernel has faulted, in this call or an earlier one. AMD's library cannot do any more work in that
-/// process.
+/// `hipErrorIllegalAddress`: a kernel has faulted, in this call or an earlier one. AMD's library cannot do
+/// any more work in that process.
 const FAULTED: &str = "700 ";
 
 /// How often to start a process that ends before its first call, which tells nothing about calls.

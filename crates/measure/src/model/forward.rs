@@ -122,7 +122,8 @@ impl<T: Number> Network<T> {
             let out = out.slice_mut(..tokens * rows)?;
             tools.multiply_into(normed, Operand::new(weight, rows, hidden).t(), out, Add::Nothing)?;
         }
-        // Heads are rotated while they are copied to where attention reads them: queries to their own buffer, keys to the cache.
+        // Heads are rotated while they are copied to where attention reads them: queries to their own buffer,
+        // keys to the cache.
         let table = position * size / 2..(position + tokens) * size / 2;
         let turns = || Ok::<_, hip::Error>((cos.slice(table.clone())?, sin.slice(table.clone())?));
         let of_queries = Heads::contiguous(heads, size);

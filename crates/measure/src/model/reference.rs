@@ -1,7 +1,7 @@
 //! The same transformers in f64 on the CPU: forward, the loss, and all gradients by the chain rule.
 //!
-//! This code shares nothing with the code for devices. A test compares the gradients with finite differences, and
-//! `examples/candle-kernels` compares them with candle's autograd.
+//! This code shares nothing with the code for devices. A test compares the gradients with finite differences,
+//! and `examples/candle-kernels` compares them with candle's autograd.
 
 use kernels::Element;
 
@@ -405,8 +405,8 @@ mod tests {
         }
     }
 
-    /// Central differences: the error of the difference is of the order of the square of the step, that of the arithmetic of its
-    /// reciprocal.
+    /// Central differences: the error of the difference is of the order of the square of the step, that of
+    /// the arithmetic of its reciprocal.
     #[test]
     fn gradients_are_those_of_finite_differences() {
         let (shape, sequence) = (small(), 5);

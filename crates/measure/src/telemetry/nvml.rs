@@ -118,7 +118,8 @@ mod tests {
     use super::*;
     use crate::telemetry::Source;
 
-    /// A library with those functions and types of nvml.h that are used, built from C by the compiler that Rust links with.
+    /// A library with those functions and types of nvml.h that are used, built from C by the compiler that
+    /// Rust links with.
     fn stand_in() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let (source, library) = (folder.path().join("nvml.c"), folder.path().join("libnvidia-ml.so.1"));

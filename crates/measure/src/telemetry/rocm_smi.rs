@@ -35,8 +35,8 @@ pub(super) struct RocmSmi {
     metrics: Mutex<Box<Metrics>>,
 }
 
-/// Room for `rsmi_gpu_metrics_t`, which grows with each release: the largest so far has some 4 KiB. Its beginning does not
-/// change.
+/// Room for `rsmi_gpu_metrics_t`, which grows with each release: the largest so far has some 4 KiB. Its
+/// beginning does not change.
 #[repr(C, align(16))]
 #[derive(Debug)]
 struct Metrics([u8; 1 << 16]);

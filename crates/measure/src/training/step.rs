@@ -1,5 +1,5 @@
-//! The step on the device: products by rocBLAS, the rest by kernels. Activations are kept from forward to backward, except the weights of
-//! attention, which are recomputed.
+//! The step on the device: products by rocBLAS, the rest by kernels. Activations are kept from forward to
+//! backward, except the weights of attention, which are recomputed.
 
 use hip::{DeviceBuffer, DeviceSlice, DeviceSliceMut};
 use kernels::{
@@ -424,8 +424,8 @@ impl Sizes {
         Ok(kernels.rms_norm_weight_backward(stream, &b.input, hidden, &s.scales, &s.normed_grad, out)?)
     }
 
-    /// The gradients of a sequence's queries, keys and values. Heads of queries that share keys follow each other: they form one
-    /// matrix, and its product with the keys' gradient adds them up.
+    /// The gradients of a sequence's queries, keys and values. Heads of queries that share keys follow each
+    /// other: they form one matrix, and its product with the keys' gradient adds them up.
     fn attention_backward<T: Number>(
         &self,
         tools: Tools<'_>,

@@ -26,7 +26,8 @@ pub(crate) unsafe extern "C" fn ncclGroupEnd() -> ncclResult_t {
 /// The value of `magic` in `NCCL_SIM_INFO_INITIALIZER`.
 const SIM_INFO_MAGIC: u32 = 0x7468_5283;
 
-/// `ncclGroupSimulateEnd`: an estimate in microseconds, from the bytes that go through shared memory. Enqueues nothing of the group.
+/// `ncclGroupSimulateEnd`: an estimate in microseconds, from the bytes that go through shared memory.
+/// Enqueues nothing of the group.
 pub(crate) unsafe extern "C" fn ncclGroupSimulateEnd(info: *mut ncclSimInfo_t) -> ncclResult_t {
     crate::error::entry(|| {
         // SAFETY: the caller passes null or a valid place.
@@ -147,8 +148,8 @@ pub(crate) unsafe extern "C" fn ncclAllReduce(
     )
 }
 
-/// `ncclAllReduceWithBias`: each rank's result, combined with `acc` of its own by the same operation; for averages and scaled sums,
-/// `acc` is added.
+/// `ncclAllReduceWithBias`: each rank's result, combined with `acc` of its own by the same operation; for
+/// averages and scaled sums, `acc` is added.
 pub(crate) unsafe extern "C" fn ncclAllReduceWithBias(
     send: *const c_void,
     receive: *mut c_void,

@@ -121,7 +121,8 @@ pub(crate) unsafe extern "C" fn ncclCommInitRankScalable(
     })
 }
 
-/// `ncclCommInitRankMulti`, of RCCL up to 5.4.3: ranks may share a device anyway, so `virtual_id` is not needed.
+/// `ncclCommInitRankMulti`, of RCCL up to 5.4.3: ranks may share a device anyway, so `virtual_id` is not
+/// needed.
 pub(crate) unsafe extern "C" fn ncclCommInitRankMulti(
     comm: *mut ncclComm_t,
     ranks: c_int,
@@ -404,7 +405,8 @@ pub(crate) unsafe extern "C" fn ncclCommDeregister(comm: ncclComm_t, handle: *mu
 /// The values of the flags of `ncclCommWindowRegister`.
 const WINDOW: [c_int; 2] = [rccl_sys::NCCL_WIN_DEFAULT as c_int, rccl_sys::NCCL_WIN_COLL_SYMMETRIC as c_int];
 
-/// `ncclCommWindowRegister`: like `ncclCommRegister`. A window changes how AMD's collectives access the memory, not what they do.
+/// `ncclCommWindowRegister`: like `ncclCommRegister`. A window changes how AMD's collectives access the
+/// memory, not what they do.
 pub(crate) unsafe extern "C" fn ncclCommWindowRegister(
     comm: ncclComm_t,
     buffer: *mut c_void,

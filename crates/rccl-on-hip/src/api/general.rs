@@ -44,8 +44,8 @@ pub(crate) unsafe extern "C" fn ncclGetErrorString(code: ncclResult_t) -> *const
     text.as_ptr()
 }
 
-/// `ncclGetLastError`: the text of the failure that ended the communicator, else of this thread's last failed call. It lives until this
-/// thread's next call.
+/// `ncclGetLastError`: the text of the failure that ended the communicator, else of this thread's last failed
+/// call. It lives until this thread's next call.
 pub(crate) unsafe extern "C" fn ncclGetLastError(comm: ncclComm_t) -> *const c_char {
     match Comm::of(comm).and_then(|comm| comm.status()) {
         Err(failure) if !comm.is_null() && Comm::of(comm).is_ok() => keep_text(&failure.text),

@@ -9,18 +9,19 @@ use crate::current::Current;
 use crate::error::{Error, Result};
 
 impl Communicator {
-    /// Divides the ranks into new communicators, one per colour. In each, ranks are ordered by their keys. All ranks call this. A rank
-    /// without a colour gets no communicator (`ncclCommSplit`).
+    /// Divides the ranks into new communicators, one per colour. In each, ranks are ordered by their keys.
+    /// All ranks call this. A rank without a colour gets no communicator (`ncclCommSplit`).
     ///
     /// # Errors
-    /// [`Error::Unsupported`] up to RCCL 2.13, [`Error::Size`] for a colour beyond 2³¹, [`Error::Aborted`], [`Error::NotReady`], else as
-    /// [`new`](Self::new).
+    /// [`Error::Unsupported`] up to RCCL 2.13, [`Error::Size`] for a colour beyond 2³¹, [`Error::Aborted`],
+    /// [`Error::NotReady`], else as [`new`](Self::new).
     #[doc(alias = "ncclCommSplit")]
     pub fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Self>> {
         Ok(Self::split_all(std::slice::from_ref(self), |_| (color, key))?.pop().flatten())
     }
 
-    /// Like [`split`](Self::split), for all ranks that this thread serves: `which` returns the colour and key of a rank.
+    /// Like [`split`](Self::split), for all ranks that this thread serves: `which` returns the colour and key
+    /// of a rank.
     ///
     /// # Errors
     /// As [`split`](Self::split).
@@ -52,7 +53,8 @@ impl Communicator {
                 let mut config = config();
                 let _current = Current::set(one.device())?;
                 one.inner.with_handle(NAME, |table, handle| {
-                    // SAFETY: the handle is live, the others are places; the configuration is read during the call.
+                    // SAFETY: the handle is live, the others are places; the configuration is read during the
+                    // call.
                     unsafe { (table.ncclCommSplit)(handle, *color, *key, new, &raw mut config) }
                 })
             })
@@ -69,16 +71,18 @@ impl Communicator {
         Ok(parts)
     }
 
-    /// Makes a communicator of all ranks but some, in the same order. The remaining ranks call it, all with the same list; the others
-    /// do not (`ncclCommShrink`).
+    /// Makes a communicator of all ranks but some, in the same order. The remaining ranks call it, all with
+    /// the same list; the others do not (`ncclCommShrink`).
     ///
-    /// If this communicator has [failed](Self::check) because a rank died, all its enqueued operations are dropped, and the survivors
-    /// continue. They must not have aborted it. [`wait`](Self::wait) does that on failure, so a program that shrinks uses
-    /// [`check`](Self::check) and [`is_done`](hip::Stream::is_done) of its streams instead.
+    /// If this communicator has [failed](Self::check) because a rank died, all its enqueued operations are
+    /// dropped, and the survivors continue. They must not have aborted it. [`wait`](Self::wait) does that on
+    /// failure, so a program that shrinks uses [`check`](Self::check) and [`is_done`](hip::Stream::is_done)
+    /// of its streams instead.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] up to RCCL 2.26, [`Error::Rank`] for a rank that does not exist, is listed twice, or is the caller,
-    /// [`Error::Size`] if none or all are left out, [`Error::Aborted`], [`Error::NotReady`], else as [`new`](Self::new).
+    /// [`Error::Unsupported`] up to RCCL 2.26, [`Error::Rank`] for a rank that does not exist, is listed
+    /// twice, or is the caller, [`Error::Size`] if none or all are left out, [`Error::Aborted`],
+    /// [`Error::NotReady`], else as [`new`](Self::new).
     #[doc(alias = "ncclCommShrink")]
     pub fn shrink(&self, without: &[usize]) -> Result<Self> {
         let mut ranks = Self::shrink_all(std::slice::from_ref(self), without)?;
@@ -124,8 +128,8 @@ impl Communicator {
                 let _current = Current::set(one.device())?;
                 one.inner.with_handle(NAME, |table, handle| {
                     let (ranks, count) = (list.as_mut_ptr(), list.len() as i32);
-                    // SAFETY: the handle is live, the list has this many ranks, the others are places; the configuration is read
-                    // during the call.
+                    // SAFETY: the handle is live, the list has this many ranks, the others are places; the
+                    // configuration is read during the call.
                     unsafe {
                         (table.ncclCommShrink)(handle, ranks, count, new, &raw mut config, flags as i32)
                     }

@@ -26,7 +26,8 @@ fn is_loopback(address: &IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
 
-/// The addresses where ranks of one host meet: the loopback addresses among those found, else the standard ones.
+/// The addresses where ranks of one host meet: the loopback addresses among those found, else the standard
+/// ones.
 fn of_one_host(found: &[IpAddr]) -> Vec<IpAddr> {
     let own: Vec<_> = found.iter().copied().filter(is_loopback).collect();
     if own.is_empty() { LOOPBACK.to_vec() } else { own }
@@ -34,8 +35,9 @@ fn of_one_host(found: &[IpAddr]) -> Vec<IpAddr> {
 
 /// Where rank 0 listens. `host` is the address or name of its host; `found` are the addresses of that name.
 ///
-/// Listening on loopback only is enough for a job on one host, and for ranks that were given a loopback address. A host's own name does
-/// not count as one: it may resolve to the loopback interface on that host, and to another interface elsewhere.
+/// Listening on loopback only is enough for a job on one host, and for ranks that were given a loopback
+/// address. A host's own name does not count as one: it may resolve to the loopback interface on that host,
+/// and to another interface elsewhere.
 pub(super) fn listen(host: &str, own_name: &str, found: &[IpAddr], is_one_host: bool) -> Listen {
     let label = |name: &str| name.split('.').next().unwrap_or_default().trim().to_ascii_lowercase();
     let is_address = host.parse::<IpAddr>().is_ok();

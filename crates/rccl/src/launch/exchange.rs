@@ -1,7 +1,8 @@
 //! Rank 0 sends the id to the others over TCP, in the protocol of [`greeting`](super::greeting).
 //!
-//! It serves all connections at the same time, and drops those that do not soon prove to be ranks. So strangers learn nothing and block
-//! nobody. Someone who opens thousands of connections can delay ranks, which retry until their time is up.
+//! It serves all connections at the same time, and drops those that do not soon prove to be ranks. So
+//! strangers learn nothing and block nobody. Someone who opens thousands of connections can delay ranks,
+//! which retry until their time is up.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

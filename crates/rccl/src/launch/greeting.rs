@@ -8,8 +8,9 @@
 //! | rank 0 | an [`Answer`]: the id, or the reason for refusing |
 //! | the rank | [`GOT`] |
 //!
-//! The proofs, and the mask that hides the id, are derived from the key and both random numbers with keyed BLAKE3, so nothing can be
-//! replayed. A caller without the key gets one proof, against which it can test guesses of the key, and nothing else.
+//! The proofs, and the mask that hides the id, are derived from the key and both random numbers with keyed
+//! BLAKE3, so nothing can be replayed. A caller without the key gets one proof, against which it can test
+//! guesses of the key, and nothing else.
 //!
 //! Nothing here waits, or does input or output.
 

@@ -12,7 +12,8 @@ pub(crate) const LONG: Duration = Duration::from_secs(180);
 /// The folder of AMD's libraries, if the tests run on them.
 const SYSROOT: &str = "FERROCM_ROCM_SYSROOT";
 
-/// Opens `count` devices of the kind that `FERROCM_DEVICE` names, else virtual ones. `None` if the machine has fewer.
+/// Opens `count` devices of the kind that `FERROCM_DEVICE` names, else virtual ones. `None` if the machine
+/// has fewer.
 pub(crate) fn devices(count: usize) -> Option<Vec<Device>> {
     let uri = std::env::var(hip::uri::DEVICE_VARIABLE).ok().filter(|uri| !uri.is_empty());
     let uri = uri.unwrap_or_else(|| "vgpu:gfx1100".to_owned());
@@ -68,10 +69,11 @@ impl Rank {
 
 /// A number type as the tests need it: making values, and checking results.
 pub(crate) trait Number: Element + PartialEq + std::fmt::Debug {
-    /// The largest error against exact arithmetic, relative to the largest intermediate value; 0 for integers.
+    /// The largest error against exact arithmetic, relative to the largest intermediate value; 0 for
+    /// integers.
     const EPSILON: f64;
-    /// Converts a value that is a multiple of 1/8 between -4 and 4. Integers take eight times the value; unsigned ones of its absolute
-    /// value.
+    /// Converts a value that is a multiple of 1/8 between -4 and 4. Integers take eight times the value;
+    /// unsigned ones of its absolute value.
     fn make(value: f64) -> Self;
     fn exact(self) -> f64;
     /// An exact result converted to the type: integers wrap around.
@@ -166,7 +168,8 @@ pub(crate) fn assert_reduced<T: Number>(op: Op, inputs: &[T], found: T, where_: 
     assert!(off <= T::EPSILON * count * size, "{where_}: {op:?} of {inputs:?}: {found:?}, not {expected}");
 }
 
-/// A command that starts this test program again, through the same loader if the command line names one, as test runners do.
+/// A command that starts this test program again, through the same loader if the command line names one, as
+/// test runners do.
 pub(crate) fn this_program() -> std::process::Command {
     use std::os::unix::ffi::OsStringExt as _;
     let line = std::fs::read("/proc/self/cmdline").unwrap();

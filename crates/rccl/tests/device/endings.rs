@@ -1,6 +1,8 @@
-//! Ranks end in any way and at any step of a program. Nothing hangs, and the other ranks get what a model predicts.
+//! Ranks end in any way and at any step of a program. Nothing hangs, and the other ranks get what a model
+//! predicts.
 //!
-//! One thread serves all ranks, which is the hardest case: whatever waits for another rank inside a call waits for ever.
+//! One thread serves all ranks, which is the hardest case: whatever waits for another rank inside a call
+//! waits for ever.
 
 use std::time::Duration;
 

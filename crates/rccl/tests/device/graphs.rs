@@ -10,7 +10,8 @@ use rccl::{Communicator, Error, Group as Calls, Op, Options};
 
 use crate::common::{LONG, Rank, devices, rank, ranks};
 
-/// Captures on all ranks at once, as a thread that serves them all does: one stream per rank, with nested captures.
+/// Captures on all ranks at once, as a thread that serves them all does: one stream per rank, with nested
+/// captures.
 fn capture(ranks: &[Rank], work: &mut dyn FnMut(&[Stream])) -> Vec<Graph> {
     fn inside(
         ranks: &[Rank],

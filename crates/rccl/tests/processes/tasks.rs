@@ -191,8 +191,9 @@ fn go_on_without(rank: &Rank, plan: &Plan) {
 
 /// Makes the rank; the one that is to die meanwhile dies.
 fn rank_of(launch: &Launch, device: &Device, plan: &Plan, dies: bool) -> rccl::Result<Rank> {
-    // A rank that never joins cannot be known to be dead, and a rank may die just before it can be seen. Use half of the test's own
-    // limit: an operation of AMD's RCCL may wait that long for a dead rank before it is enqueued.
+    // A rank that never joins cannot be known to be dead, and a rank may die just before it can be seen. Use
+    // half of the test's own limit: an operation of AMD's RCCL may wait that long for a dead rank before it
+    // is enqueued.
     let short = |phases: &[Phase]| if phases.contains(&plan.phase) { LIMIT } else { LONG / 2 };
     let exchange = short(&[Phase::Exchange]);
     let limit = short(&[Phase::Exchange, Phase::Init, Phase::Joined]);

@@ -52,7 +52,8 @@ fn on_host<T: Element>(value: &mut T) -> Operand {
 }
 
 impl Blas {
-    /// Rotates the points `(x[i], y[i])`: `x = c x + s y` and `y = c y - conj(s) x`; does not wait (`rocblas_srot` and the like).
+    /// Rotates the points `(x[i], y[i])`: `x = c x + s y` and `y = c y - conj(s) x`; does not wait
+    /// (`rocblas_srot` and the like).
     ///
     /// # Errors
     /// As [`Scaled::run`](crate::Scaled::run).
@@ -134,7 +135,8 @@ impl Blas {
         let (mut a, mut b, mut c, mut s) = (a, b, <T::Real as One>::ZERO, T::ZERO);
         let session = Session::new(self, "rotg", &[])?;
         let operands = (on_host(&mut a), on_host(&mut b), on_host(&mut c), on_host(&mut s));
-        // SAFETY: in the host's pointer mode, the function reads and writes the four numbers before it returns.
+        // SAFETY: in the host's pointer mode, the function reads and writes the four numbers before it
+        // returns.
         session.plain(&[], |call| unsafe {
             <T as f::Rotg>::rotg(call, &operands.0, &operands.1, &operands.2, &operands.3)
         })?;
@@ -164,13 +166,15 @@ impl Blas {
             side_by_side("rotg", name, layout, 1)?;
         }
         let operands = (session.write(a)?, session.write(b)?, session.write(c)?, session.write(s)?);
-        // SAFETY: the operands are registered on the stream and hold an element for each operation of the batch.
+        // SAFETY: the operands are registered on the stream and hold an element for each operation of the
+        // batch.
         session.enqueue(rocblas_pointer_mode::rocblas_pointer_mode_device, &[], |call| unsafe {
             <T as f::Rotg>::rotg(call, &operands.0, &operands.1, &operands.2, &operands.3)
         })
     }
 
-    /// Applies a modified rotation to the points `(x[i], y[i])`; does not wait (`rocblas_srotm`, `rocblas_drotm`).
+    /// Applies a modified rotation to the points `(x[i], y[i])`; does not wait (`rocblas_srotm`,
+    /// `rocblas_drotm`).
     ///
     /// # Errors
     /// As [`Scaled::run`](crate::Scaled::run); [`Error::BatchCount`] for batches; use
@@ -195,8 +199,8 @@ impl Blas {
         let [mut flag, ..] = parameters;
         let address = Address::host(parameters.as_ptr());
         let parameters = Operand { address, ..on_host(&mut flag) };
-        // SAFETY: the operands are registered on the stream and hold `n` elements at these increments; in the host's pointer mode, the
-        // function reads the five parameters before it returns.
+        // SAFETY: the operands are registered on the stream and hold `n` elements at these increments; in the
+        // host's pointer mode, the function reads the five parameters before it returns.
         session.plain(&[n], |call| unsafe { <T as f::Rotm>::rotm(call, n, &x, &y, &parameters) })
     }
 
@@ -218,13 +222,15 @@ impl Blas {
         let n = size(x.len());
         let (x, y) = (session.write(x)?, session.write(y)?);
         let parameters = session.read(parameters)?;
-        // SAFETY: the operands are registered on the stream and hold `n` elements at these increments, and five parameters.
+        // SAFETY: the operands are registered on the stream and hold `n` elements at these increments, and
+        // five parameters.
         session.enqueue(rocblas_pointer_mode::rocblas_pointer_mode_device, &[n], |call| unsafe {
             <T as f::Rotm>::rotm(call, n, &x, &y, &parameters)
         })
     }
 
-    /// The modified rotation that makes `sqrt(d2) y1` zero, computed by the library on the host (`rocblas_srotmg`, `rocblas_drotmg`).
+    /// The modified rotation that makes `sqrt(d2) y1` zero, computed by the library on the host
+    /// (`rocblas_srotmg`, `rocblas_drotmg`).
     ///
     /// # Errors
     /// As [`Scaled::run`](crate::Scaled::run).
@@ -274,7 +280,8 @@ impl Blas {
         side_by_side("rotmg", "parameters", parameters.layout(), 5)?;
         let (d1, d2, x1) = (session.write(d1)?, session.write(d2)?, session.write(x1)?);
         let (y1, parameters) = (session.read(y1)?, session.write(parameters)?);
-        // SAFETY: the operands are registered on the stream and hold enough elements for each operation of the batch.
+        // SAFETY: the operands are registered on the stream and hold enough elements for each operation of
+        // the batch.
         session.enqueue(rocblas_pointer_mode::rocblas_pointer_mode_device, &[], |call| unsafe {
             <T as f::Rotmg>::rotmg(call, &d1, &d2, &x1, &y1, &parameters)
         })

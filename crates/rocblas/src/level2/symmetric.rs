@@ -40,7 +40,8 @@ macro_rules! multiply {
                     let n = size(n);
                     let (a, x, y) = (session.read(&a)?, session.read(&x)?, session.write(&mut y)?);
                     session.update(&alpha, &beta, &[n], |call, (alpha, beta)| {
-                        // SAFETY: the operands are registered on the stream, and are a matrix and vectors of `n`.
+                        // SAFETY: the operands are registered on the stream, and are a matrix and vectors of
+                        // `n`.
                         unsafe { <T as f::$trait>::$method(call, uplo, n, alpha, &a, &x, beta, &y) }
                     })
                 })
@@ -125,7 +126,8 @@ macro_rules! multiply_band {
                     let (n, k) = (size(n), size(diagonals));
                     let (a, x, y) = (session.read(&a)?, session.read(&x)?, session.write(&mut y)?);
                     session.update(&alpha, &beta, &[n, k], |call, (alpha, beta)| {
-                        // SAFETY: the operands are registered on the stream, and are a matrix of `k` diagonals and vectors of `n`.
+                        // SAFETY: the operands are registered on the stream, and are a matrix of `k`
+                        // diagonals and vectors of `n`.
                         unsafe { <T as f::$trait>::$method(call, uplo, n, k, alpha, &a, &x, beta, &y) }
                     })
                 })
@@ -179,7 +181,8 @@ macro_rules! rank_one {
                     let n = size(n);
                     let (x, a) = (session.read(&x)?, session.write(&mut a)?);
                     session.scaled(&alpha, &[n], |call, alpha| {
-                        // SAFETY: the operands are registered on the stream, and are a matrix and a vector of `n`.
+                        // SAFETY: the operands are registered on the stream, and are a matrix and a vector of
+                        // `n`.
                         unsafe { <T as f::$trait>::$method(call, uplo, n, alpha, &x, &a) }
                     })
                 })
@@ -265,7 +268,8 @@ macro_rules! rank_two {
                     let n = size(n);
                     let (x, y, a) = (session.read(&x)?, session.read(&y)?, session.write(&mut a)?);
                     session.scaled(&alpha, &[n], |call, alpha| {
-                        // SAFETY: the operands are registered on the stream, and are a matrix and vectors of `n`.
+                        // SAFETY: the operands are registered on the stream, and are a matrix and vectors of
+                        // `n`.
                         unsafe { <T as f::$trait>::$method(call, uplo, n, alpha, &x, &y, &a) }
                     })
                 })

@@ -16,7 +16,8 @@ use crate::view::{Matrix, MatrixMut};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GemmFlags {
-    /// Choose a solution that uses each compute unit well rather than many of them, for several products at once.
+    /// Choose a solution that uses each compute unit well rather than many of them, for several products at
+    /// once.
     pub cu_efficiency: bool,
     /// On gfx90a, multiply `f16` through `bf16`, which does not flush small numbers.
     pub alternate_f16: bool,
@@ -131,7 +132,8 @@ fn computed_in<T: GemmInput<C>, C: Element>(compute: Option<Compute>) -> Result<
     }
 }
 
-/// The arguments of the functions with types as arguments. `operands` are A, B, C and D of the original equation.
+/// The arguments of the functions with types as arguments. `operands` are A, B, C and D of the original
+/// equation.
 pub(crate) fn product(
     plan: &Multiplication,
     (a, b, c, d): (Operand, Operand, Operand, Operand),
@@ -210,7 +212,8 @@ impl<'b, T: GemmInput<C>, C: Element> Gemm<'b, T, C> {
     /// [`Error::Hip`].
     pub fn run(mut self) -> Result<()> {
         let compute = computed_in::<T, C>(self.compute)?;
-        // Functions for one type cannot express everything; the rest needs the function with types as arguments.
+        // Functions for one type cannot express everything; the rest needs the function with types as
+        // arguments.
         let usual = self.solution.is_none() && self.flags == GemmFlags::default() && self.addend.is_none();
         self.prepared(compute, |call, product| {
             let computed = (compute, compute.datatype(T::IS_COMPLEX));

@@ -47,7 +47,8 @@ macro_rules! multiply {
                     let (m, n) = (size(m), size(n));
                     let (a, b, c) = (session.read(&a)?, session.read(&b)?, session.write(&mut c)?);
                     session.update(&alpha, &beta, &[m, n], |call, (alpha, beta)| {
-                        // SAFETY: the operands are registered on the stream, and are matrices that fit each other.
+                        // SAFETY: the operands are registered on the stream, and are matrices that fit each
+                        // other.
                         unsafe { <T as f::$trait>::$method(call, side, uplo, m, n, alpha, &a, &b, beta, &c) }
                     })
                 })
@@ -119,7 +120,8 @@ macro_rules! update_one {
                     let (uplo, n, k) = (fill.raw(flip), size(n), size(a.cols()));
                     let (a, c) = (session.read(&a)?, session.write(&mut c)?);
                     session.update(&alpha, &beta, &[n, k], |call, (alpha, beta)| {
-                        // SAFETY: the operands are registered on the stream, and are matrices that fit each other.
+                        // SAFETY: the operands are registered on the stream, and are matrices that fit each
+                        // other.
                         unsafe { <T as f::$trait>::$method(call, uplo, trans, n, k, alpha, &a, beta, &c) }
                     })
                 })
@@ -184,7 +186,8 @@ macro_rules! update_two {
                     // In the transposed equation, the matrices change places.
                     let (a, b) = if flip { (b, a) } else { (a, b) };
                     session.update(&alpha, &beta, &[n, k], |call, (alpha, beta)| {
-                        // SAFETY: the operands are registered on the stream, and are matrices that fit each other.
+                        // SAFETY: the operands are registered on the stream, and are matrices that fit each
+                        // other.
                         unsafe { <T as f::$trait>::$method(call, uplo, trans, n, k, alpha, &a, &b, beta, &c) }
                     })
                 })

@@ -117,8 +117,8 @@ impl Blas {
         })
     }
 
-    /// The inverse of a triangular matrix; does not wait (`rocblas_strtri` and the like). The matrix and its inverse must be in the same
-    /// order.
+    /// The inverse of a triangular matrix; does not wait (`rocblas_strtri` and the like). The matrix and its
+    /// inverse must be in the same order.
     ///
     /// # Errors
     /// As [`Scaled::run`].

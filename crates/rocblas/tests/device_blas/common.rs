@@ -24,7 +24,8 @@ pub(crate) fn choice() -> Choice {
     }
 }
 
-/// The release of ROCm whose rocBLAS is tested, for its deviations from BLAS, which docs/use/rocblas.md lists.
+/// The release of ROCm whose rocBLAS is tested, for its deviations from BLAS, which docs/use/rocblas.md
+/// lists.
 pub(crate) fn amds() -> Option<String> {
     let release = || std::env::var("FERROCM_ROCM_RELEASE").unwrap_or_default();
     (choice() == Choice::Amd).then(release)

@@ -2,8 +2,8 @@
 
 use crate::statistics::Interval;
 
-/// Half a unit of the last digit that a figure was printed with. The digits are those of its shortest form, so a figure that ends with
-/// zeros counts as coarser than it is, at most by a factor of two.
+/// Half a unit of the last digit that a figure was printed with. The digits are those of its shortest form,
+/// so a figure that ends with zeros counts as coarser than it is, at most by a factor of two.
 pub(super) fn half_unit(figure: f64) -> f64 {
     let text = format!("{figure:e}");
     let Some((digits, exponent)) = text.split_once('e') else { return 0.0 };
@@ -13,7 +13,8 @@ pub(super) fn half_unit(figure: f64) -> f64 {
     if decimals >= 14 { 0.0 } else { 0.5 * 10_f64.powi((exponent - decimals as i32).min(0)) }
 }
 
-/// Half a unit of the last digit of the finest figure of a series: all of them were printed with equally many decimals.
+/// Half a unit of the last digit of the finest figure of a series: all of them were printed with equally many
+/// decimals.
 pub(super) fn half_unit_of_series(series: &[f64]) -> f64 {
     let mut finest = f64::INFINITY;
     // The factor that makes a value whole, if it has no finer digits than those before it.

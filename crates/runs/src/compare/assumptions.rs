@@ -1,6 +1,7 @@
 //! Default assumptions for money, power and carbon.
 //!
-//! Each default is a row with its source and date. Prices change within weeks: use your own for a comparison that matters.
+//! Each default is a row with its source and date. Prices change within weeks: use your own for a comparison
+//! that matters.
 
 use serde::Serialize;
 
@@ -59,8 +60,9 @@ struct Price {
 const RUNPOD: &str =
     "RunPod Secure Cloud, on demand, runpod.io/pricing on 9 November 2026 as others transcribed it";
 
-/// List prices per GPU and hour, all from one provider and one kind of offer, so that they can be compared. Two independent transcriptions
-/// of the provider's page agree on them. A product without a row has no default: its price is an input.
+/// List prices per GPU and hour, all from one provider and one kind of offer, so that they can be compared.
+/// Two independent transcriptions of the provider's page agree on them. A product without a row has no
+/// default: its price is an input.
 #[rustfmt::skip]
 static PRICES: &[Price] = &[
     Price { product: "H100 SXM", dollars: 3.99, source: RUNPOD },

@@ -31,7 +31,8 @@ pub struct Figure {
     pub better: Better,
     /// The part of the report that shows it.
     pub group: Group,
-    /// Whether `--against` judges it. Figures that follow from a judged one, or depend on prices, are not judged.
+    /// Whether `--against` judges it. Figures that follow from a judged one, or depend on prices, are not
+    /// judged.
     pub judged: bool,
 }
 
@@ -143,8 +144,8 @@ impl Figure {
     }
 }
 
-/// A number with commas between thousands, and as many digits after the point as its size needs: five significant ones, at most
-/// `digits`. Implausible sizes are written with an exponent.
+/// A number with commas between thousands, and as many digits after the point as its size needs: five
+/// significant ones, at most `digits`. Implausible sizes are written with an exponent.
 pub fn grouped(value: f64, digits: usize) -> String {
     if !value.is_finite() || value.abs() >= 1e15 || (value != 0.0 && value.abs() < 1e-9) {
         return format!("{value:.3e}");

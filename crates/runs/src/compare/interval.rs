@@ -1,17 +1,19 @@
 //! Medians, means and their confidence intervals.
 //!
-//! Steps of a run are not independent: a slow network stays slow for a while. Intervals that assume independence are too narrow. The ones
-//! here come from a moving-block bootstrap (Künsch 1989): a resample consists of blocks of consecutive steps, drawn with replacement, so
-//! that dependent neighbours stay together. Blocks have `⌈(3/2)^⅓ · (2ρ/(1 − ρ²))^⅔ · n^⅓⌉` steps, where `ρ` is the correlation of
-//! neighbouring steps: the best length for the variance of a mean if `ρ` describes the dependence completely (Carlstein 1986, with the
-//! factor for overlapping blocks). They have at most a third of the run. If neighbours are independent, a block is one step.
+//! Steps of a run are not independent: a slow network stays slow for a while. Intervals that assume
+//! independence are too narrow. The ones here come from a moving-block bootstrap (Künsch 1989): a resample
+//! consists of blocks of consecutive steps, drawn with replacement, so that dependent neighbours stay
+//! together. Blocks have `⌈(3/2)^⅓ · (2ρ/(1 − ρ²))^⅔ · n^⅓⌉` steps, where `ρ` is the correlation of
+//! neighbouring steps: the best length for the variance of a mean if `ρ` describes the dependence completely
+//! (Carlstein 1986, with the factor for overlapping blocks). They have at most a third of the run. If
+//! neighbours are independent, a block is one step.
 //!
-//! For a run of more than 2048 steps, a resample has 2048, and its difference from the figure is divided by the square root of the ratio
-//! of the two counts (the m out of n bootstrap: Bickel, Götze and van Zwet 1997). So a run of a million steps costs no more than one of
-//! two thousand.
+//! For a run of more than 2048 steps, a resample has 2048, and its difference from the figure is divided by
+//! the square root of the ratio of the two counts (the m out of n bootstrap: Bickel, Götze and van Zwet
+//! 1997). So a run of a million steps costs no more than one of two thousand.
 //!
-//! An interval holds the middle 95 % of the resamples' values. It tells how much the figure would vary if *this run* continued, not how
-//! much a run on another day would differ.
+//! An interval holds the middle 95 % of the resamples' values. It tells how much the figure would vary if
+//! *this run* continued, not how much a run on another day would differ.
 
 use serde::Serialize;
 
@@ -89,8 +91,8 @@ pub const FEWEST: usize = 5;
 /// The maximum number of values in a resample.
 pub const MOST: usize = 2048;
 
-/// Values of `center` for resamples of the numbers, unordered; empty for fewer than [`FEWEST`] numbers. Each resample has as many numbers
-/// as the original, at most [`MOST`].
+/// Values of `center` for resamples of the numbers, unordered; empty for fewer than [`FEWEST`] numbers. Each
+/// resample has as many numbers as the original, at most [`MOST`].
 ///
 /// The same numbers and seed give the same values on every machine.
 pub fn resamples(numbers: &[f64], center: Center, count: usize, seed: u64) -> Vec<f64> {
@@ -208,8 +210,8 @@ mod tests {
         }
     }
 
-    /// If a resample has only a part of the steps, intervals are as wide as those of all: 1.96 standard errors of a mean, and √(π/2)
-    /// times as much of a median of a normal distribution.
+    /// If a resample has only a part of the steps, intervals are as wide as those of all: 1.96 standard
+    /// errors of a mean, and √(π/2) times as much of a median of a normal distribution.
     #[test]
     fn intervals_of_long_runs_are_as_narrow_as_their_length_allows() {
         let mut random = SplitMix(5);
@@ -232,7 +234,8 @@ mod tests {
         }
     }
 
-    /// If steps are independent and normal, the textbook's interval of a mean is 1.96 standard errors wide on each side.
+    /// If steps are independent and normal, the textbook's interval of a mean is 1.96 standard errors wide on
+    /// each side.
     #[test]
     fn the_interval_of_a_mean_is_that_of_the_textbook() {
         let mut random = SplitMix(3);

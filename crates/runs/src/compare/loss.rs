@@ -1,8 +1,8 @@
 //! Losses of runs, aligned by the tokens seen.
 //!
-//! Runs with different batches take different steps for the same tokens, so curves are compared at equal numbers of tokens: each is
-//! interpolated linearly between its steps. A single step's loss is noisy; the value at a point is the mean of the curve over a window of
-//! 2 % of the common range to each side.
+//! Runs with different batches take different steps for the same tokens, so curves are compared at equal
+//! numbers of tokens: each is interpolated linearly between its steps. A single step's loss is noisy; the
+//! value at a point is the mean of the curve over a window of 2 % of the common range to each side.
 
 use serde::Serialize;
 

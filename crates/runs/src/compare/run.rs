@@ -96,8 +96,8 @@ impl Run {
         Some(self.tokens_per_step? * self.steps_per_row as f64)
     }
 
-    /// The figures of a record. `index` is its place among the compared records: it seeds the resampling, so that no two runs
-    /// share a seed.
+    /// The figures of a record. `index` is its place among the compared records: it seeds the resampling, so
+    /// that no two runs share a seed.
     pub(super) fn new(
         label: String,
         record: &Record,

@@ -25,7 +25,8 @@ pub struct Step {
     pub gpus: u64,
     /// Tokens/s of all GPUs.
     pub tokens_per_second: Estimate,
-    /// Tokens/s of a GPU divided by those of a GPU of the smallest run: 1 if twice the GPUs are twice as fast.
+    /// Tokens/s of a GPU divided by those of a GPU of the smallest run: 1 if twice the GPUs are twice as
+    /// fast.
     pub efficiency: f64,
 }
 

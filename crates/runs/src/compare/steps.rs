@@ -10,8 +10,8 @@ use crate::statistics::{self, median, quantile};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Warmup {
-    /// The steps before the times become steady, and at least one ([`statistics::warmup_until_steady`]). The rule is the same for
-    /// every run, whatever its record says.
+    /// The steps before the times become steady, and at least one ([`statistics::warmup_until_steady`]). The
+    /// rule is the same for every run, whatever its record says.
     #[default]
     Steady,
     /// As many as the record says, or one if it says nothing.
@@ -91,14 +91,15 @@ pub struct Stability {
     pub p95: f64,
     /// Seconds that 99 % of the steps do not exceed.
     pub p99: f64,
-    /// Stragglers: steps that exceed the median by a tenth of it and by five robust standard deviations (1.4826 times the median
-    /// distance from the median).
+    /// Stragglers: steps that exceed the median by a tenth of it and by five robust standard deviations
+    /// (1.4826 times the median distance from the median).
     pub stragglers: usize,
     /// Spikes: steps that take more than twice the median.
     pub spikes: usize,
     /// The share of the time that would have been saved if each straggler had taken the median.
     pub lost_to_stragglers: f64,
-    /// The median of the last quarter divided by that of the first one, less one: positive if the run became slower.
+    /// The median of the last quarter divided by that of the first one, less one: positive if the run became
+    /// slower.
     pub drift: f64,
     /// The correlation of each step's time with that of the next.
     pub correlation: f64,

@@ -1,4 +1,5 @@
-//! Comparisons of made-up runs with known answers, and of result files of both vendors with independently computed figures.
+//! Comparisons of made-up runs with known answers, and of result files of both vendors with independently
+//! computed figures.
 
 use std::path::Path;
 
@@ -227,7 +228,8 @@ fn what_differs_is_told_with_its_values() {
 
 #[test]
 fn losses_are_compared_where_as_many_tokens_were_seen() {
-    // The loss only depends on tokens; the second run has twice the batch and a tenth more loss at each point.
+    // The loss only depends on tokens; the second run has twice the batch and a tenth more loss at each
+    // point.
     let loss = |tokens: f64| 10.0 / (1.0 + tokens / 1e6);
     let with = |batch: u64, steps: u64, shift: f64| {
         let losses: Vec<f64> = (1..=steps).map(|step| loss((step * batch * 2048) as f64) + shift).collect();

@@ -1,5 +1,5 @@
-//! A column of a table with a row for each step. Most columns of a log have the same value throughout, and then only that value is
-//! kept.
+//! A column of a table with a row for each step. Most columns of a log have the same value throughout, and
+//! then only that value is kept.
 
 /// The columns of a table change together; each is told the number of rows.
 #[derive(Debug, Clone)]

@@ -67,8 +67,8 @@ pub(super) fn finish(mut collected: Collected, options: &Options) -> Result<Extr
     })
 }
 
-/// The format with the most step times; of equal ones, that with the most other figures of speed, then that with the most lines,
-/// then the first.
+/// The format with the most step times; of equal ones, that with the most other figures of speed, then that
+/// with the most lines, then the first.
 fn best(collected: &Collected) -> Option<usize> {
     let score = |place: usize| {
         let (steps, summary) = (&collected.steps[place], &collected.summaries[place]);
@@ -446,7 +446,8 @@ impl Run<'_> {
         }
     }
 
-    /// If a log has tokens per second but no sequence length, the length follows; it is reported, not recorded.
+    /// If a log has tokens per second but no sequence length, the length follows; it is reported, not
+    /// recorded.
     fn tell_length(&mut self, record: &Record) {
         let config = &record.training_config;
         let performance = &record.performance_metrics;

@@ -49,8 +49,8 @@ const fn spec(
     Spec { format, name, needles, fixed_decimals, parse }
 }
 
-/// The formats in the order in which they are tried. Primus prints Megatron-LM's lines. Texts have at least four bytes, which makes the
-/// search fast; several formats may share a text.
+/// The formats in the order in which they are tried. Primus prints Megatron-LM's lines. Texts have at least
+/// four bytes, which makes the search fast; several formats may share a text.
 // NEW-LOG-FORMAT: a row.
 pub(super) const SPECS: [Spec; 9] = [
     spec(
@@ -86,8 +86,9 @@ fn ends_number(rest: &[u8]) -> bool {
     })
 }
 
-/// A printed number divided by a power of ten or another factor. Powers of ten move the point of the printed text, so that 6046.6 ms are
-/// 6.0466 s to the last bit, as the program meant; dividing the rounded number may be one bit off.
+/// A printed number divided by a power of ten or another factor. Powers of ten move the point of the printed
+/// text, so that 6046.6 ms are 6.0466 s to the last bit, as the program meant; dividing the rounded number
+/// may be one bit off.
 pub(super) fn scaled(value: f64, printed: &[u8], per: f64) -> f64 {
     let exponent = match per {
         1.0 => return value,
@@ -116,8 +117,8 @@ pub(super) fn decimals(printed: &[u8]) -> u8 {
 }
 
 impl Found<'_, '_> {
-    /// Reads a value into a field, divided by the number of the program's units in one of the field's, and returns the text after it. An
-    /// invalid value is counted and left out.
+    /// Reads a value into a field, divided by the number of the program's units in one of the field's, and
+    /// returns the text after it. An invalid value is counted and left out.
     fn take<'t>(
         &mut self,
         field: Field,
@@ -149,8 +150,8 @@ impl Found<'_, '_> {
         }
     }
 
-    /// The same for a number followed by a unit of memory; the field gets GB. `gb` is the number of bytes that the program calls
-    /// GB.
+    /// The same for a number followed by a unit of memory; the field gets GB. `gb` is the number of bytes
+    /// that the program calls GB.
     fn take_memory<'t>(&mut self, field: Field, name: &[u8], text: &'t [u8], gb: f64) -> Option<&'t [u8]> {
         match number(text, Commas::Decimal) {
             Number::Value(value, rest) => match unit(rest) {

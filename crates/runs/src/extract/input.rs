@@ -22,8 +22,9 @@ impl<R: Read> Read for Counting<'_, R> {
     }
 }
 
-/// The text of a log. gzip, zstd, xz and bzip2 are recognised by their first bytes, whatever the file name, and decompressed while
-/// reading. Each may contain several streams, one after the other. `read` counts bytes before decompression.
+/// The text of a log. gzip, zstd, xz and bzip2 are recognised by their first bytes, whatever the file name,
+/// and decompressed while reading. Each may contain several streams, one after the other. `read` counts bytes
+/// before decompression.
 ///
 /// # Errors
 /// Errors of reading the first bytes; the returned reader reports bad data later.
@@ -115,9 +116,10 @@ const DEPTH: usize = 6;
 
 /// The newest log, in a folder and those below it, whose name fits a model.
 ///
-/// Logs are files that end with `.log`, `.out`, `.txt`, `.err` or `.stdout`, or with one of these and `.gz`, `.zst`, `.xz` or `.bz2`. A
-/// name fits a model if it contains the model's letters and digits in order, whatever separates words: `llama3_8b` fits
-/// `train-Llama-3-8B.2025.log`. The names of the folders below the given one count as well. Symbolic links are not followed.
+/// Logs are files that end with `.log`, `.out`, `.txt`, `.err` or `.stdout`, or with one of these and `.gz`,
+/// `.zst`, `.xz` or `.bz2`. A name fits a model if it contains the model's letters and digits in order,
+/// whatever separates words: `llama3_8b` fits `train-Llama-3-8B.2025.log`. The names of the folders below the
+/// given one count as well. Symbolic links are not followed.
 ///
 /// # Errors
 /// If a folder cannot be read, or no log fits; then the error has the number of logs.

@@ -1,9 +1,10 @@
-//! Reads lines that are like earlier ones. When a parser has read a line, its layout is kept: the texts between its numbers, and the
-//! meaning of each number. If another line has the same texts in the same order, its numbers are the same fields, without searching for
-//! names. The parser reads all other lines, and lines with a value that it would not accept.
+//! Reads lines that are like earlier ones. When a parser has read a line, its layout is kept: the texts
+//! between its numbers, and the meaning of each number. If another line has the same texts in the same order,
+//! its numbers are the same fields, without searching for names. The parser reads all other lines, and lines
+//! with a value that it would not accept.
 //!
-//! This works because a parser only depends on the texts of a line. Where it inspects a number, it says so ([`Trace`]), and a number with
-//! a point never replaces one without.
+//! This works because a parser only depends on the texts of a line. Where it inspects a number, it says so
+//! ([`Trace`]), and a number with a point never replaces one without.
 
 use super::formats::scaled;
 use super::row::{Field, Row};
@@ -55,8 +56,8 @@ impl<'l> Trace<'l> {
         Trace { line, slots: Vec::new(), longest: usize::MAX, is_unusual: false }
     }
 
-    /// A part of the line begins with a number, after optional spaces and a sign. If another number is taken as the step, it replaces
-    /// the earlier one.
+    /// A part of the line begins with a number, after optional spaces and a sign. If another number is taken
+    /// as the step, it replaces the earlier one.
     pub(super) fn number(&mut self, text: &[u8], slot: Slot) {
         let text = without_sign(text.trim_ascii_start());
         let Some(at) = text.as_ptr().addr().checked_sub(self.line.as_ptr().addr()) else {
@@ -79,7 +80,8 @@ impl<'l> Trace<'l> {
         self.longest = bytes;
     }
 
-    /// The rank found in the line before `before`, the place of its first text of the set or the end of its prefixes.
+    /// The rank found in the line before `before`, the place of its first text of the set or the end of its
+    /// prefixes.
     pub(super) fn rank(&mut self, rank: Option<&Rank<'_>>, before: usize) {
         match rank {
             Some(rank) => {
@@ -155,8 +157,8 @@ impl Fixed {
         Fixed { text: text.to_vec(), head: u128::from_ne_bytes(head), mask: u128::from_ne_bytes(mask) }
     }
 
-    /// The rest of the line after the text, if the line continues with it. Calling the library's comparison for a few bytes takes longer
-    /// than comparing them.
+    /// The rest of the line after the text, if the line continues with it. Calling the library's comparison
+    /// for a few bytes takes longer than comparing them.
     #[inline]
     fn strip_from<'t>(&self, line: &'t [u8]) -> Option<&'t [u8]> {
         let Some(head) = line.first_chunk() else { return line.strip_prefix(&self.text[..]) };
@@ -180,7 +182,8 @@ pub(super) struct Known {
 }
 
 impl Layout {
-    /// The layout of a line that the parser of a format read without leaving anything out. `None` if anything is unusual.
+    /// The layout of a line that the parser of a format read without leaving anything out. `None` if anything
+    /// is unusual.
     pub(super) fn of(
         line: &[u8],
         format: usize,

@@ -1,4 +1,5 @@
-//! The step numbers of a log in ascending order. In most logs they are consecutive, and then only the first one is kept.
+//! The step numbers of a log in ascending order. In most logs they are consecutive, and then only the first
+//! one is kept.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! Finds the few relevant lines of a log at the speed of memory: it searches the text for a set of short texts at once, and only inspects
-//! lines that contain one of them.
+//! Finds the few relevant lines of a log at the speed of memory: it searches the text for a set of short
+//! texts at once, and only inspects lines that contain one of them.
 
 use std::io::{self, Read};
 
@@ -150,7 +150,8 @@ impl Layouts {
     }
 }
 
-/// The formats that a text of the set belongs to, as bits in the order of [`SPECS`]; the settings have one more bit.
+/// The formats that a text of the set belongs to, as bits in the order of [`SPECS`]; the settings have one
+/// more bit.
 const SETTINGS: u16 = 1 << SPECS.len();
 
 struct Searcher {
@@ -240,7 +241,8 @@ impl<'o> Scanner<'o> {
             let read = match log.read(&mut chunk[filled..]) {
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // A killed program leaves compressed data without its end. The existing part counts, and a finding reports it.
+                // A killed program leaves compressed data without its end. The existing part counts, and a
+                // finding reports it.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && self.collected.bytes > 0 => {
                     self.collected.cut.push(error.to_string());
                     break;
@@ -313,7 +315,8 @@ impl<'o> Scanner<'o> {
         let (first, bits) = if clean.len() == line.len() {
             (first, bits)
         } else {
-            // A colour may be in the middle of a text of the set, and its last letter may look like the first one of a text.
+            // A colour may be in the middle of a text of the set, and its last letter may look like the first
+            // one of a text.
             match self.searcher.find(clean, 0) {
                 Some((bits, start, end)) => (start, bits | self.searcher.bits_of(clean, end)),
                 None => (0, 0),

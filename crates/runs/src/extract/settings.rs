@@ -1,4 +1,5 @@
-//! What a log says about the run's configuration: dumps of arguments, lines about batches, parallelism, devices and versions.
+//! What a log says about the run's configuration: dumps of arguments, lines about batches, parallelism,
+//! devices and versions.
 
 use memchr::memmem;
 
@@ -127,8 +128,8 @@ const KEYS: &[(&str, Setting)] = &[
     ("padded_vocab_size Vp", Setting::Vocabulary),
 ];
 
-/// Each line about the configuration contains at least one of these texts. They are few and have at least four bytes, which makes the
-/// search fast.
+/// Each line about the configuration contains at least one of these texts. They are few and have at least
+/// four bytes, which makes the search fast.
 pub(super) const NEEDLES: &[&str] = &[
     "....",
     "seq_len",
@@ -294,7 +295,8 @@ impl Settings {
         }
     }
 
-    /// MaxText: `number parameters: 8.030 billion`; torchtitan: `Model llama3 8B size: 8,030,261,248 total parameters`.
+    /// MaxText: `number parameters: 8.030 billion`; torchtitan: `Model llama3 8B size: 8,030,261,248 total
+    /// parameters`.
     fn read_parameters(&mut self, text: &[u8], line: u64) {
         if let Some(at) = memmem::find(text, b"number parameters: ")
             && let Number::Value(value, rest) = number(&text[at + 19..], super::text::Commas::Decimal)
@@ -375,7 +377,8 @@ impl Settings {
     }
 }
 
-/// The text after a key and its separator: quotes, spaces, dots, one of `:` and `=`. The key must be a separate word.
+/// The text after a key and its separator: quotes, spaces, dots, one of `:` and `=`. The key must be a
+/// separate word.
 fn value_text<'t>(text: &'t [u8], key: &[u8]) -> Option<&'t [u8]> {
     memmem::find_iter(text, key).find_map(|at| {
         let word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/');
@@ -448,8 +451,8 @@ fn version(text: &[u8]) -> Option<String> {
         .then(|| version.to_owned())
 }
 
-/// A GPU's name: words up to a text that ends a name. A vendor's name alone, or followed by a word that does not begin
-/// a product, is not a name.
+/// A GPU's name: words up to a text that ends a name. A vendor's name alone, or followed by a word that does
+/// not begin a product, is not a name.
 fn gpu_name(text: &[u8], vendor: &[u8]) -> Option<String> {
     let mut end = text
         .iter()

@@ -78,9 +78,10 @@ impl Steps {
         }
     }
 
-    /// Which attempt at a step a line is about. A rank whose numbers go back was resumed, and its new lines replace the old ones. Without
-    /// rank numbers, lines of several ranks look the same: lines that are at most two steps late and have the step's loss count as such.
-    /// `is_other` says whether the step's existing line has another loss.
+    /// Which attempt at a step a line is about. A rank whose numbers go back was resumed, and its new lines
+    /// replace the old ones. Without rank numbers, lines of several ranks look the same: lines that are at
+    /// most two steps late and have the step's loss count as such. `is_other` says whether the step's
+    /// existing line has another loss.
     fn attempt(&mut self, number: u64, rank: Option<u32>, is_other: bool, line: u64) -> u32 {
         let mut first = false;
         let known = self.last_of_rank.entry(rank).or_insert_with(|| {
@@ -100,8 +101,8 @@ impl Steps {
         attempt
     }
 
-    /// Removes cut values: those that end a line where most lines of this format do not end, or with other decimals than most, if the
-    /// program always prints equally many. Returns their lines and fields.
+    /// Removes cut values: those that end a line where most lines of this format do not end, or with other
+    /// decimals than most, if the program always prints equally many. Returns their lines and fields.
     pub(super) fn remove_cut(&mut self, fixed_decimals: bool) -> Vec<(u64, Field)> {
         let usual = self
             .endings
@@ -134,8 +135,8 @@ impl Steps {
         usual.filter(|_| self.rows.len() > 2).map_or(1, |(interval, _)| interval.max(1))
     }
 
-    /// Steps that a row covers, by its place. The first line of a log often covers only the first step, and where a line is missing, its
-    /// steps are missing, too.
+    /// Steps that a row covers, by its place. The first line of a log often covers only the first step, and
+    /// where a line is missing, its steps are missing, too.
     pub(super) fn span(&self, place: usize, interval: u64) -> u64 {
         let numbers = self.rows.numbers();
         let number = numbers.get(place);

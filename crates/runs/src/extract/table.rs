@@ -26,7 +26,8 @@ pub(super) struct Ending {
     pub(super) decimals: u8,
 }
 
-/// Steps in the order of their numbers. Ranks are not kept, nor are line numbers of rows whose line does not end in a value.
+/// Steps in the order of their numbers. Ranks are not kept, nor are line numbers of rows whose line does not
+/// end in a value.
 #[derive(Debug, Clone)]
 pub(super) struct Table {
     numbers: Numbers,

@@ -1,11 +1,12 @@
-//! Common to all logs: lines with colours and prefixes, numbers, units, times of day. Everything works on bytes, so invalid UTF-8 is not a
-//! problem.
+//! Common to all logs: lines with colours and prefixes, numbers, units, times of day. Everything works on
+//! bytes, so invalid UTF-8 is not a problem.
 
 use std::sync::LazyLock;
 
 use memchr::{memchr, memchr3_iter, memmem};
 
-/// Removes the escape sequences of terminals. Borrows the line if it has none; otherwise writes the rest to the buffer.
+/// Removes the escape sequences of terminals. Borrows the line if it has none; otherwise writes the rest to
+/// the buffer.
 ///
 /// Sequences without their escape byte, as in logs copied from a web page (`[32m`), are removed as well.
 pub(super) fn without_colours<'a>(line: &'a [u8], buffer: &'a mut Vec<u8>) -> &'a [u8] {
@@ -87,10 +88,11 @@ pub(super) enum Commas {
     Decimal,
 }
 
-/// Digits times a power of ten, rounded once, as a parser does. `None` for more digits or larger powers than f64 represents exactly; a
-/// parser reads those.
+/// Digits times a power of ten, rounded once, as a parser does. `None` for more digits or larger powers than
+/// f64 represents exactly; a parser reads those.
 ///
-/// Both the digits and the power of ten are exact, so only one multiplication or division rounds (Clinger 1990).
+/// Both the digits and the power of ten are exact, so only one multiplication or division rounds (Clinger
+/// 1990).
 fn exact(digits: u64, exponent: i32) -> Option<f64> {
     const POWERS: [f64; 23] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
@@ -106,7 +108,8 @@ fn exact(digits: u64, exponent: i32) -> Option<f64> {
 /// The maximum characters, digits and a point, whose digits fit into u64.
 const FEW_DIGITS: usize = 16;
 
-/// The value of digits with at most one point, times a power of ten, if it is [exact]. `None` for other characters, too.
+/// The value of digits with at most one point, times a power of ten, if it is [exact]. `None` for other
+/// characters, too.
 pub(super) fn plain_decimal(text: &[u8], exponent: i32) -> Option<f64> {
     if text.len() > FEW_DIGITS {
         return None;
@@ -315,7 +318,8 @@ pub(super) fn number(text: &[u8], commas: Commas) -> Number<'_> {
     }
 }
 
-/// An integer at the beginning of a text, after optional spaces, and the text after it. `None` for a number with a fraction.
+/// An integer at the beginning of a text, after optional spaces, and the text after it. `None` for a number
+/// with a fraction.
 pub(super) fn whole(text: &[u8]) -> Option<(u64, &[u8])> {
     let text = text.trim_ascii_start();
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -327,8 +331,8 @@ pub(super) fn whole(text: &[u8]) -> Option<(u64, &[u8])> {
     Some((value, &text[digits..]))
 }
 
-/// Bytes of a unit of memory at the beginning of a text, and the text after it. `GB` is 10⁹ bytes here; the formats know the programs
-/// that use it for 2³⁰ bytes.
+/// Bytes of a unit of memory at the beginning of a text, and the text after it. `GB` is 10⁹ bytes here; the
+/// formats know the programs that use it for 2³⁰ bytes.
 pub(super) fn unit(text: &[u8]) -> Option<(f64, &[u8])> {
     let text = text.trim_ascii_start();
     let units: [(&[u8], f64); 10] = [
@@ -372,7 +376,8 @@ fn rank_separators(text: &[u8]) -> usize {
 
 /// The rank that wrote a line. Looks at the prefix of the line.
 ///
-/// `[rank-7/8]`, `[rank7]:`, `[Rank 7]`, `(RANK 7)`, `rank: 7`, `[default7]:` (torchrun), `7: ` (srun --label), `[1,7]<stdout>:` (mpirun).
+/// `[rank-7/8]`, `[rank7]:`, `[Rank 7]`, `(RANK 7)`, `rank: 7`, `[default7]:` (torchrun), `7: ` (srun
+/// --label), `[1,7]<stdout>:` (mpirun).
 pub(super) fn rank(prefix: &[u8]) -> Option<Rank<'_>> {
     let small = |value: u64| u32::try_from(value).ok();
     let alone = |text, rank, rest: &[u8]| {
@@ -423,7 +428,8 @@ pub(super) fn rank(prefix: &[u8]) -> Option<Rank<'_>> {
     None
 }
 
-/// Whether [`rank`] may find one in a line, or in a line that differs from it only in its numbers and the spaces before them.
+/// Whether [`rank`] may find one in a line, or in a line that differs from it only in its numbers and the
+/// spaces before them.
 pub(super) fn may_have_rank(line: &[u8]) -> bool {
     let begins_with_number = |text: &[u8]| text.trim_ascii_start().first().is_some_and(u8::is_ascii_digit);
     let is_named = |word: &&[u8]| {
@@ -439,7 +445,8 @@ pub(super) fn may_have_rank(line: &[u8]) -> bool {
     RANK_WORDS.iter().any(is_named) || is_label || start.strip_prefix(b"[1,").is_some_and(begins_with_number)
 }
 
-/// The first date and time of day in a text, as ISO 8601: `2025-12-02T09:12:08`, with its fraction and offset.
+/// The first date and time of day in a text, as ISO 8601: `2025-12-02T09:12:08`, with its fraction and
+/// offset.
 pub(super) fn timestamp(text: &[u8]) -> Option<String> {
     let text = &text[..text.len().min(160)];
     (0..text.len()).find_map(|start| {

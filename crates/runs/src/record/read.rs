@@ -1,5 +1,5 @@
-//! Reading records, including the output of Python's `json`, which writes `NaN`, `Infinity` and `-Infinity` although they are
-//! not JSON.
+//! Reading records, including the output of Python's `json`, which writes `NaN`, `Infinity` and `-Infinity`
+//! although they are not JSON.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -129,7 +129,8 @@ struct Json {
 /// Python's literals. `-Infinity` is found by its `Infinity`; the sign is looked for before it.
 const LITERALS: [&str; 2] = ["NaN", "Infinity"];
 
-/// Replaces the literals outside of strings with null. Every other byte keeps its line; `added` says which columns move.
+/// Replaces the literals outside of strings with null. Every other byte keeps its line; `added` says which
+/// columns move.
 fn without_literals_of_python(text: &str) -> Json {
     // Most texts have none, and may have a million steps.
     if !LITERALS.into_iter().any(|literal| text.contains(literal)) {

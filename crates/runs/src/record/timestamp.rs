@@ -2,7 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// ISO 8601, in UTC and whole seconds: `2025-11-25T22:30:45Z`. Times before 1970 become the beginning of 1970.
+/// ISO 8601, in UTC and whole seconds: `2025-11-25T22:30:45Z`. Times before 1970 become the beginning of
+/// 1970.
 #[must_use]
 pub fn timestamp(at: SystemTime) -> String {
     let seconds = at.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();

@@ -14,8 +14,9 @@ pub enum Shape {
     /// Every field, under `step_times`; numbers have all their digits.
     #[default]
     Full,
-    /// The shape of the seed benchmarks, under `raw_step_times`: their keys in their order, numbers with three decimals and the
-    /// throughput per core with six. It has no losses, learning rates, parallelism, measurements or findings.
+    /// The shape of the seed benchmarks, under `raw_step_times`: their keys in their order, numbers with
+    /// three decimals and the throughput per core with six. It has no losses, learning rates, parallelism,
+    /// measurements or findings.
     Seed,
 }
 

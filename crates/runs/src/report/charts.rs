@@ -71,8 +71,8 @@ pub fn charts(comparison: &Comparison) -> Result<Vec<Chart>, Error> {
     all.into_iter().filter_map(Result::transpose).collect()
 }
 
-/// The ends of an axis: `None` if they are NaN, or so large, small or close that the plotting crate would search for labels
-/// forever.
+/// The ends of an axis: `None` if they are NaN, or so large, small or close that the plotting crate would
+/// search for labels forever.
 fn axis(low: f64, high: f64) -> Option<Range<f64>> {
     let size = low.abs().max(high.abs());
     let fits = (SMALL..=LARGE).contains(&size) && high - low >= 1e-6 * size;
@@ -515,7 +515,8 @@ fn roofline(runs: &[Run]) -> Result<Option<Chart>, Error> {
         plot(&rest, x, y, |chart| {
             for ((i, _, points), roof) in &shown {
                 if let Some((bandwidth, peak)) = roof {
-                    // From the place where bandwidth meets the plot's lower end, over the bend, along the peak.
+                    // From the place where bandwidth meets the plot's lower end, over the bend, along the
+                    // peak.
                     let start = x0.max(y0 / bandwidth);
                     let roof = [start, peak / bandwidth, x1].map(|x| (x, (x * bandwidth).min(*peak)));
                     chart.draw_series(LineSeries::new(roof, colour(*i).stroke_width(2)))?;

@@ -268,7 +268,8 @@ fn figures(comparison: &Comparison, group: Group) -> Option<Table> {
     })
 }
 
-/// Whether a run's figure may be compared with the baseline's. Step times for different work are not comparable.
+/// Whether a run's figure may be compared with the baseline's. Step times for different work are not
+/// comparable.
 fn comparable(comparison: &Comparison, figure: &Figure, run: usize) -> bool {
     let work = |run: usize| comparison.runs[run].tokens_per_step;
     let of_a_step = figure.unit == "s";
@@ -297,8 +298,8 @@ fn cell(figure: &Figure, value: Estimate, base: Option<Estimate>) -> Cell {
         .filter(|(low, high)| low != high)
         .map(|(low, high)| format!("{} to {}", figure.number(low), figure.number(high)));
     let base = base.filter(|_| figure.better != Better::Neither);
-    // Counts of a few steps get no percentages. For a percentage, the change is in percentage points, and for a loss near 0, it is
-    // the difference.
+    // Counts of a few steps get no percentages. For a percentage, the change is in percentage points, and for
+    // a loss near 0, it is the difference.
     let (change, matters) = match (figure.unit, figure.group, base) {
         (_, _, None) | ("steps", _, _) => (None, None),
         ("%", _, Some(base)) => {
@@ -398,7 +399,8 @@ fn measurements(comparison: &Comparison) -> Option<Table> {
             let cells = matched.runs.iter().zip(&matched.speedups).enumerate().map(|(i, (one, speedup))| {
                 let Some(one) = one else { return Cell::new(NONE) };
                 let text = match (one.tflops, one.gb_per_second) {
-                    // A measurement with more operations than its GPU could feed from memory is reported by its operations.
+                    // A measurement with more operations than its GPU could feed from memory is reported by
+                    // its operations.
                     (Some(tflops), gb)
                         if one.intensity.is_none_or(|intensity| intensity > 10.0) || gb.is_none() =>
                     {

@@ -130,8 +130,8 @@ fn interval(ratio: Estimate) -> String {
     if !(low > 0.0 && high.is_finite()) {
         return String::new();
     }
-    // The scale is logarithmic, from the reciprocal of the farther end to that end: twice as fast is as far from 1 as
-    // half as fast.
+    // The scale is logarithmic, from the reciprocal of the farther end to that end: twice as fast is as far
+    // from 1 as half as fast.
     let far = high.ln().abs().max(low.ln().abs()).max(0.02) * 1.15;
     let at = |value: f64| 50.0 + 50.0 * value.ln() / far;
     format!(

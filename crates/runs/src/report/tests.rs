@@ -206,7 +206,8 @@ fn charts_of_equal_or_extreme_values_can_be_drawn() {
     }
 }
 
-/// A negative meter reading, and steps with very different lengths, give an interval that ends far off the chart.
+/// A negative meter reading, and steps with very different lengths, give an interval that ends far off the
+/// chart.
 #[test]
 fn bars_of_negative_figures_can_be_drawn() {
     let of = |watts: f64, slowest: f64| {

@@ -165,7 +165,8 @@ pub(super) fn csv(comparison: &Comparison) -> String {
     out
 }
 
-/// A field of RFC 4180. A spreadsheet treats text beginning with `=` or the like as a formula, so it gets an apostrophe.
+/// A field of RFC 4180. A spreadsheet treats text beginning with `=` or the like as a formula, so it gets an
+/// apostrophe.
 fn csv_text(text: &str) -> String {
     let text = clean(text);
     let text = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text };

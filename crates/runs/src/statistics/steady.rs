@@ -7,10 +7,11 @@ const RUN: usize = 5;
 
 /// Steps before the times become steady: the change-point between warm-up and the rest.
 ///
-/// The steady level is the median of the second half, and its spread the median distance from it (× 1.4826, which makes it a standard
-/// deviation if the times are normal). A step is slow if it is above the level by more than five such deviations and more than a tenth of
-/// the level. Warm-up ends where five steps in a row are not slow (half of all steps, if there are fewer than ten). A later slow step or
-/// a slow drift does not move that place, as it would with means or least squares.
+/// The steady level is the median of the second half, and its spread the median distance from it (× 1.4826,
+/// which makes it a standard deviation if the times are normal). A step is slow if it is above the level by
+/// more than five such deviations and more than a tenth of the level. Warm-up ends where five steps in a row
+/// are not slow (half of all steps, if there are fewer than ten). A later slow step or a slow drift does not
+/// move that place, as it would with means or least squares.
 ///
 /// Never more than half of the steps: if the times do not become steady there, the result is `None`.
 #[must_use]
@@ -24,8 +25,9 @@ pub fn steady_from(times: &[f64]) -> Option<usize> {
     (0..=times.len() / 2).find(|&start| times[start..].iter().take(run).all(|seconds| *seconds <= limit))
 }
 
-/// The steps that `--warmup steady` leaves out, and the rule as text: the steps before the times become steady, and at least the
-/// first one, in which the program starts. If the times do not become steady in the first half, only the first step is left out.
+/// The steps that `--warmup steady` leaves out, and the rule as text: the steps before the times become
+/// steady, and at least the first one, in which the program starts. If the times do not become steady in the
+/// first half, only the first step is left out.
 #[must_use]
 pub fn warmup_until_steady(times: &[f64]) -> (usize, &'static str) {
     let most = times.len().saturating_sub(1);

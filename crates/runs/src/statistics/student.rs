@@ -18,8 +18,8 @@ pub fn quantile(probability: f64, degrees: usize) -> f64 {
     high
 }
 
-/// The probability that t is at most `t`, which is not negative. For whole degrees of freedom it is a finite sum of powers of a cosine
-/// (Abramowitz and Stegun, 26.7.3 and 26.7.4).
+/// The probability that t is at most `t`, which is not negative. For whole degrees of freedom it is a finite
+/// sum of powers of a cosine (Abramowitz and Stegun, 26.7.3 and 26.7.4).
 fn cumulative(t: f64, degrees: usize) -> f64 {
     let n = degrees as f64;
     let angle = (t / n.sqrt()).atan();

@@ -1,4 +1,5 @@
-//! Properties of every log and every record, whatever the bytes are. The fuzz target and the property tests check them.
+//! Properties of every log and every record, whatever the bytes are. The fuzz target and the property tests
+//! check them.
 
 use runs::Record;
 use runs::extract::{self, Format, Options};
@@ -43,7 +44,8 @@ fn coloured(log: &[u8]) -> Vec<u8> {
     coloured
 }
 
-/// Everything that extraction returns except the number of bytes, as text, because NaN is not equal to itself.
+/// Everything that extraction returns except the number of bytes, as text, because NaN is not equal to
+/// itself.
 fn told(log: &[u8], options: &Options) -> String {
     match extract::from_reader(log, options) {
         Ok(found) => {
@@ -108,7 +110,8 @@ pub(crate) fn record(bytes: &[u8]) {
     }
 }
 
-/// The output is JSON for any reader, and reads as the same record. Texts are compared, because NaN is not equal to itself.
+/// The output is JSON for any reader, and reads as the same record. Texts are compared, because NaN is not
+/// equal to itself.
 fn written_and_read(record: &Record) {
     let text = record.to_json(Shape::Full);
     serde_json::from_str::<serde_json::Value>(&text).unwrap_or_else(|error| panic!("{error}: {text}"));

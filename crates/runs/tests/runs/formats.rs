@@ -1,4 +1,5 @@
-//! A short log of each program, with the expected figures. The lines are made up; their form follows the programs' sources.
+//! A short log of each program, with the expected figures. The lines are made up; their form follows the
+//! programs' sources.
 
 use std::fmt::Write as _;
 

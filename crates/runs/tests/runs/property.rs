@@ -153,7 +153,8 @@ proptest! {
     }
 }
 
-/// With colours, the second line reads `…mory (MB) |`: the last letter of the escape sequence and the text after it.
+/// With colours, the second line reads `…mory (MB) |`: the last letter of the escape sequence and the text
+/// after it.
 #[test]
 fn the_last_letter_of_a_colour_is_no_part_of_a_word() {
     let [first, memory] =

@@ -125,8 +125,8 @@ fn every_field_of_the_types_is_in_the_schema_with_its_type() {
     leaves(&record, "", &mut paths);
     assert!(paths.len() > 70, "{paths:?}");
     for path in paths {
-        // Neither the types nor the schema accept a boolean or a nested list there, so the schema knows the field and agrees with the
-        // types.
+        // Neither the types nor the schema accept a boolean or a nested list there, so the schema knows the
+        // field and agrees with the types.
         for wrong in [json!(true), json!([[1]])] {
             let mut record = record.clone();
             *record.pointer_mut(&path).expect("a field") = wrong;

@@ -1,5 +1,5 @@
-//! The four result files of the seed benchmarks, which are next to the checkout, not part of it. Without them, each test reports that
-//! it is skipped.
+//! The four result files of the seed benchmarks, which are next to the checkout, not part of it. Without
+//! them, each test reports that it is skipped.
 
 use std::fs;
 use std::path::PathBuf;
@@ -106,8 +106,8 @@ fn every_statistic_of_the_originals_is_reproduced() {
             let printed = Interval { low: possible.low - half, high: possible.high + half };
             assert!(printed.holds(stated), "{name}: {key} is {stated}, and the steps give {possible:?}");
         }
-        // Times with four or five decimals reproduce every figure to the printed digits; those with three do not reproduce
-        // the tokens.
+        // Times with four or five decimals reproduce every figure to the printed digits; those with three do
+        // not reproduce the tokens.
         let expected = match name {
             "benchmark_cuda_llama.json" => 5,
             "benchmark_rocm_llama.json" => 4,

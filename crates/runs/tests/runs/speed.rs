@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use runs::extract::{self, Options};
 
-/// A log of at least this many bytes, generated while it is read: a template whose step numbers are incremented in place, so that
-/// copying it costs no memory bandwidth.
+/// A log of at least this many bytes, generated while it is read: a template whose step numbers are
+/// incremented in place, so that copying it costs no memory bandwidth.
 struct Made {
     template: Vec<u8>,
     /// The places of step numbers in the template, if its lines have them.

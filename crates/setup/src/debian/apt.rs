@@ -1,6 +1,6 @@
 //! Apt with a private state. Indexes, downloads and settings live in one temporary folder. The machine's apt
-//! configuration, lists, caches and package database are neither read for resolving nor written. Only the machine's
-//! transport settings (proxies and the like) still apply.
+//! configuration, lists, caches and package database are neither read for resolving nor written. Only the
+//! machine's transport settings (proxies and the like) still apply.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -154,8 +154,8 @@ impl PrivateApt {
         result.map_err(|source| Self::or_disk_full(source, |source| Error::Index { source }))
     }
 
-    /// The package files for installing `roots` on an empty system, dependencies included. A root is a name, or
-    /// `name=version` for another version than apt's preferred one.
+    /// The package files for installing `roots` on an empty system, dependencies included. A root is a name,
+    /// or `name=version` for another version than apt's preferred one.
     pub fn closure<S: AsRef<OsStr>>(&self, roots: &[S]) -> Result<Vec<PackageFile>, Error> {
         let mut command = self.command("apt-get");
         command.args(["install", "--yes", "--no-install-recommends", "--print-uris"]).args(roots);
@@ -179,14 +179,16 @@ impl PrivateApt {
         index::parse_print_uris(&text).map_err(Error::UnknownAptAnswer)
     }
 
-    /// All versions of these packages that the indexes offer, apt's preference first; absent packages are left out.
+    /// All versions of these packages that the indexes offer, apt's preference first; absent packages are
+    /// left out.
     pub fn candidates<S: AsRef<OsStr>>(&self, names: &[S]) -> Result<Vec<Candidate>, Error> {
         let text = run::capture(self.command("apt-cache").arg("madison").args(names))
             .map_err(|source| Error::Resolve { source })?;
         Ok(index::parse_madison(&text))
     }
 
-    /// Downloads the files; apt checks each against the signed index. `progress` gets the number of bytes so far.
+    /// Downloads the files; apt checks each against the signed index. `progress` gets the number of bytes so
+    /// far.
     pub fn download(&self, files: &[PackageFile], progress: &dyn Fn(u64)) -> Result<(), Error> {
         if files.is_empty() {
             return Ok(());
@@ -240,8 +242,8 @@ fn bytes_in(folder: &Path) -> u64 {
     entries.filter_map(|entry| entry.metadata().ok()).map(|meta| meta.len()).sum()
 }
 
-/// Gives a folder to the user that apt downloads as when started by root. Returns true if apt can use that user (or
-/// does not run as root), false if it must download as root.
+/// Gives a folder to the user that apt downloads as when started by root. Returns true if apt can use that
+/// user (or does not run as root), false if it must download as root.
 fn hand_to_apt_user(folder: &Path) -> bool {
     let Ok(meta) = fs::metadata(folder) else { return false };
     if meta.uid() != 0 {

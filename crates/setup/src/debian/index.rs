@@ -1,5 +1,5 @@
-//! Parses apt's output about packages: the candidates of an index (`apt-cache madison`) and the files of a resolved
-//! set (`--print-uris`).
+//! Parses apt's output about packages: the candidates of an index (`apt-cache madison`) and the files of a
+//! resolved set (`--print-uris`).
 
 use super::sources::without_credentials;
 
@@ -48,8 +48,9 @@ pub fn parse_madison(text: &str) -> Vec<Candidate> {
         .collect()
 }
 
-/// Parses `--print-uris`: `'uri' file size SHA256:hex`. A line of that form with another kind of hash is an error,
-/// because the file could not be verified afterwards; so is one whose file is not in the download folder.
+/// Parses `--print-uris`: `'uri' file size SHA256:hex`. A line of that form with another kind of hash is an
+/// error, because the file could not be verified afterwards; so is one whose file is not in the download
+/// folder.
 ///
 /// # Errors
 /// The line.
@@ -125,8 +126,8 @@ pub struct Wanted {
     pub min_major: u32,
 }
 
-/// Splits the wanted packages into those that this suite's candidates satisfy (the first candidate is apt's best) and
-/// those to look for in the next suite.
+/// Splits the wanted packages into those that this suite's candidates satisfy (the first candidate is apt's
+/// best) and those to look for in the next suite.
 pub fn resolve(wanted: &[Wanted], candidates: &[Candidate]) -> (Vec<Candidate>, Vec<Wanted>) {
     let mut found = Vec::new();
     let mut missing = Vec::new();

@@ -1,5 +1,5 @@
-//! Reads the machine's own apt sources, one-line (`.list`) and deb822 (`.sources`), to learn which mirror it uses and
-//! which key signs it. Never writes there.
+//! Reads the machine's own apt sources, one-line (`.list`) and deb822 (`.sources`), to learn which mirror it
+//! uses and which key signs it. Never writes there.
 
 use std::path::{Path, PathBuf};
 
@@ -51,7 +51,8 @@ pub struct Mirror {
 /// The mirrors that a Debian 12 machine uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mirrors {
-    /// The main archive: bookworm and, if the machine uses it, bookworm-updates. It also serves the newer suites.
+    /// The main archive: bookworm and, if the machine uses it, bookworm-updates. It also serves the newer
+    /// suites.
     pub main: Mirror,
     /// The security archive.
     pub security: Mirror,
@@ -170,7 +171,8 @@ pub fn read_sources(apt_folder: &Path) -> (Vec<Source>, Vec<PathBuf>) {
     (sources, read)
 }
 
-/// Picks the mirrors for Debian 12 out of the machine's sources; `None` when no source serves its main archive.
+/// Picks the mirrors for Debian 12 out of the machine's sources; `None` when no source serves its main
+/// archive.
 pub fn debian_mirrors(sources: &[Source]) -> Option<Mirrors> {
     let main = find(sources, &["bookworm", "oldstable"], true)?;
     let updates =

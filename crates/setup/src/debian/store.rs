@@ -65,8 +65,8 @@ impl Store {
         Ok(Staging { folder, tree })
     }
 
-    /// Moves a finished tree to its place, replacing an existing one. A reader sees the old tree, none between two
-    /// renames, or the new one, but never a part.
+    /// Moves a finished tree to its place, replacing an existing one. A reader sees the old tree, none
+    /// between two renames, or the new one, but never a part.
     pub fn publish(&self, staging: Staging, name: &str) -> Result<PathBuf, Error> {
         let place = self.folder.join(name);
         if place.symlink_metadata().is_ok() {

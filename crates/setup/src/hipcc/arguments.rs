@@ -179,8 +179,8 @@ impl Call {
         self.arguments.push(name);
     }
 
-    /// Sets the language of the following files for clang, or lets the names decide. Never repeats an option, because
-    /// clang warns about unused languages.
+    /// Sets the language of the following files for clang, or lets the names decide. Never repeats an option,
+    /// because clang warns about unused languages.
     fn switch_to(&mut self, language: Option<&'static str>) {
         if self.language != language {
             self.language = language;
@@ -209,8 +209,8 @@ impl Call {
     }
 }
 
-/// Options that name targets, and the word for this machine's. For the latter, clang would call a program that only
-/// LLVM's packages contain.
+/// Options that name targets, and the word for this machine's. For the latter, clang would call a program
+/// that only LLVM's packages contain.
 const TARGET_OPTIONS: [&str; 2] = ["--offload-arch=", "--cuda-gpu-arch="];
 const NATIVE: &str = "native";
 
@@ -240,7 +240,8 @@ pub(super) fn with_native(arguments: Vec<OsString>, native: &[String]) -> Vec<Os
     arguments.into_iter().map(replaced).collect()
 }
 
-/// Expands response files (`@FILE`), as clang does: if there is no such file, the word stays. Returns whether there was any.
+/// Expands response files (`@FILE`), as clang does: if there is no such file, the word stays. Returns whether
+/// there was any.
 fn expand(given: &[OsString], words: &mut Vec<OsString>, depth: usize) -> Result<bool, Error> {
     let mut found = false;
     for word in given {
@@ -262,7 +263,8 @@ fn expand(given: &[OsString], words: &mut Vec<OsString>, depth: usize) -> Result
     Ok(found)
 }
 
-/// The words of a response file, separated by blanks. Quotes group words, and a backslash escapes the next character, in quotes, too.
+/// The words of a response file, separated by blanks. Quotes group words, and a backslash escapes the next
+/// character, in quotes, too.
 pub(super) fn split(text: &[u8]) -> Vec<OsString> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;

@@ -1,7 +1,8 @@
-//! The functions of `clang-offload-bundler` that clang uses: bundling the outputs for host and devices into one file.
+//! The functions of `clang-offload-bundler` that clang uses: bundling the outputs for host and devices into
+//! one file.
 //!
-//! Debian has that program in a separate package of 40 MB. This module does everything that clang needs for HIP,
-//! except relocatable device code (`-fgpu-rdc`), whose bundles are sections of the host's object files.
+//! Debian has that program in a separate package of 40 MB. This module does everything that clang needs for
+//! HIP, except relocatable device code (`-fgpu-rdc`), whose bundles are sections of the host's object files.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -126,8 +127,8 @@ pub fn run(arguments: &[OsString]) -> Result<(), Error> {
     }
 }
 
-/// The bundle's name for a target of the command line, such as `hip-amdgcn-amd-amdhsa-unknown-gfx90a:xnack-`: kind,
-/// the four parts of a triple, the last of which may be empty, and the target id, separated by hyphens.
+/// The bundle's name for a target of the command line, such as `hip-amdgcn-amd-amdhsa-unknown-gfx90a:xnack-`:
+/// kind, the four parts of a triple, the last of which may be empty, and the target id, separated by hyphens.
 fn entry_id(target: &str) -> String {
     let mut parts: Vec<&str> = target.splitn(6, '-').collect();
     parts.resize(6, "");

@@ -1,7 +1,7 @@
 //! A folder with ROCm's layout for build systems: hipcc, headers, the HIP library, CMake's packages.
 //!
-//! It contains links to the toolchain and the library, and scripts that call this program. Its name is a hash of all
-//! contents, so it never changes.
+//! It contains links to the toolchain and the library, and scripts that call this program. Its name is a hash
+//! of all contents, so it never changes.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -22,7 +22,8 @@ const PACKAGES: [(&str, &str); 4] = [
     ("hip-lang/hip-lang-config.cmake", include_str!("cmake/hip-lang-config.cmake")),
     ("hip-lang/hip-lang-config-version.cmake", include_str!("cmake/version.cmake")),
 ];
-/// Programs that report this machine's targets: CMake calls the first, clang the others, for `--offload-arch=native`.
+/// Programs that report this machine's targets: CMake calls the first, clang the others, for
+/// `--offload-arch=native`.
 const ENUMERATORS: [&str; 3] = ["bin/rocm_agent_enumerator", "llvm/bin/amdgpu-arch", "llvm/bin/offload-arch"];
 /// Where the compiler is.
 pub(super) const COMPILERS: &str = "llvm/bin";

@@ -1,5 +1,5 @@
-//! Additions to a release's sysroot: libraries that it lacks, AMD's tools, and the test programs of AMD's libraries.
-//! Each is a separate tree, without the sysroot's packages.
+//! Additions to a release's sysroot: libraries that it lacks, AMD's tools, and the test programs of AMD's
+//! libraries. Each is a separate tree, without the sysroot's packages.
 
 use std::path::{Path, PathBuf};
 

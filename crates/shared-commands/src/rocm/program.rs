@@ -1,4 +1,5 @@
-//! Programs that run in a sysroot: finds them there and starts them with its loader, over the drop-in libraries.
+//! Programs that run in a sysroot: finds them there and starts them with its loader, over the drop-in
+//! libraries.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -154,7 +155,8 @@ impl Place {
         names
     }
 
-    /// The file of a program: a path is used directly; a name is searched for beside the sysroot, in it, and in `PATH`.
+    /// The file of a program: a path is used directly; a name is searched for beside the sysroot, in it, and
+    /// in `PATH`.
     ///
     /// # Errors
     /// There is none of that name.

@@ -30,22 +30,22 @@ pub struct Options {
     version: String,
     #[arg(long, value_name = "NAME", value_delimiter = ',', help = additions_help())]
     with: Vec<String>,
-    /// The virtual GPUs that the program sees, such as vgpu:gfx90a?count=2 [default: FERROCM_HSA_DEVICE, else FERROCM_DEVICE if that
-    /// names virtual ones, else one gfx1100]
+    /// The virtual GPUs that the program sees, such as vgpu:gfx90a?count=2 [default: FERROCM_HSA_DEVICE, else
+    /// FERROCM_DEVICE if that names virtual ones, else one gfx1100]
     #[arg(long, value_name = "URI")]
     device: Option<String>,
     #[command(flatten)]
     own: Own,
-    /// The program and its arguments: a path, or the name of a program in the sysroot or beside it. Without one,
-    /// creates the sysroot and lists the programs
+    /// The program and its arguments: a path, or the name of a program in the sysroot or beside it. Without
+    /// one, creates the sysroot and lists the programs
     #[arg(last = true, value_name = "PROGRAM")]
     program: Vec<OsString>,
 }
 
 impl Options {
     /// Creates what is missing in the folder of the sysroots, and becomes the program, with some environment
-    /// variables removed. Without a program, lists the programs and returns. `first` gives this project's libraries
-    /// for a selection.
+    /// variables removed. Without a program, lists the programs and returns. `first` gives this project's
+    /// libraries for a selection.
     ///
     /// # Errors
     /// Something cannot be fetched, or the program cannot be started.

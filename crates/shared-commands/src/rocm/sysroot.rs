@@ -16,8 +16,8 @@ struct Contents {
     release: &'static str,
     /// Unpacked size in bytes, as measured and rounded up.
     size: u64,
-    /// The requested packages, as they were tested; apt adds their dependencies. For the experimental suite, every
-    /// ROCm package is listed, because apt takes only explicitly requested packages from there.
+    /// The requested packages, as they were tested; apt adds their dependencies. For the experimental suite,
+    /// every ROCm package is listed, because apt takes only explicitly requested packages from there.
     packages: &'static [Tested],
 }
 

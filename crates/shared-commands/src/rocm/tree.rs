@@ -17,8 +17,8 @@ use setup::table::bytes;
 
 use super::{Release, Suite};
 
-/// Paths that are not unpacked: documentation, and rocBLAS's kernels for targets that the virtual GPU does not
-/// execute (up to 2 GB per release).
+/// Paths that are not unpacked: documentation, and rocBLAS's kernels for targets that the virtual GPU does
+/// not execute (up to 2 GB per release).
 pub(super) const LEFT_OUT: [&str; 12] = [
     "./usr/share/doc/*",
     "./usr/share/man/*",
@@ -52,8 +52,8 @@ pub struct Packages {
     pub place: String,
     /// Unpacked size in bytes, as measured and rounded up.
     pub size: u64,
-    /// The requested packages, as they were tested; apt adds their dependencies. For the experimental suite, every
-    /// ROCm package is listed, because apt takes only explicitly requested packages from there.
+    /// The requested packages, as they were tested; apt adds their dependencies. For the experimental suite,
+    /// every ROCm package is listed, because apt takes only explicitly requested packages from there.
     pub packages: &'static [Tested],
     /// Packages fetched without their dependencies, because no suite has all of these.
     pub alone: &'static [Tested],
@@ -66,15 +66,16 @@ impl Packages {
         self.packages.iter().chain(self.alone)
     }
 
-    /// The manifest of the tree in `folder`, if it exists and matches what this version of the project requests.
+    /// The manifest of the tree in `folder`, if it exists and matches what this version of the project
+    /// requests.
     pub(super) fn manifest(&self, folder: &Path) -> Option<Manifest> {
         let manifest = Manifest::read(&folder.join(&self.place))?;
         let expected = Manifest::new(self, Vec::new());
         (manifest.wanted == expected.wanted && manifest.left_out == expected.left_out).then_some(manifest)
     }
 
-    /// If the tree in `folder` exists and matches what this version of the project requests: one line for each
-    /// requested package that differs from the tested one.
+    /// If the tree in `folder` exists and matches what this version of the project requests: one line for
+    /// each requested package that differs from the tested one.
     pub fn complete(&self, folder: &Path) -> Option<Vec<String>> {
         self.manifest(folder).map(|manifest| self.differences(&manifest))
     }
@@ -198,7 +199,8 @@ fn sources(release: &Release, mirrors: &Mirrors) -> String {
     text
 }
 
-/// The packages and their dependencies, each in the tested version, or else the best one of the release's suites.
+/// The packages and their dependencies, each in the tested version, or else the best one of the release's
+/// suites.
 fn resolve(packages: &Packages, suites: &[&str], apt: &PrivateApt) -> Result<Vec<Resolved>, debian::Error> {
     let chosen = |tested: &[Tested]| {
         let names: Vec<&str> = tested.iter().map(|(name, ..)| *name).collect();
@@ -210,7 +212,8 @@ fn resolve(packages: &Packages, suites: &[&str], apt: &PrivateApt) -> Result<Vec
         roots.iter().map(|Candidate { name, version, .. }| exact(name, version)).collect();
     let mut closure = Vec::new();
     if !roots.is_empty() {
-        // The mirror may have newer versions by now; the other tree keeps the versions that it was created with.
+        // The mirror may have newer versions by now; the other tree keeps the versions that it was created
+        // with.
         let names: Vec<&str> = packages.had.iter().map(|(name, _)| name.as_str()).collect();
         let offered = if names.is_empty() { Vec::new() } else { apt.candidates(&names)? };
         let is_offered = |(name, version): &&(String, String)| {

@@ -85,7 +85,8 @@ sys_load::table_api! {
     bridge: bridge,
 }
 
-/// Version 1 lacks `st_new`, which `st_init` can replace, and has another `st_other`, which must not be called.
+/// Version 1 lacks `st_new`, which `st_init` can replace, and has another `st_other`, which must not be
+/// called.
 fn bridge(table: &mut Table, library: &Library) {
     unsafe extern "C" fn st_new() -> i32 {
         100

@@ -1,5 +1,5 @@
-//! Each way to find a library, with libraries compiled for the tests. Every test uses its own names, because an
-//! opened library stays in the process.
+//! Each way to find a library, with libraries compiled for the tests. Every test uses its own names, because
+//! an opened library stays in the process.
 
 use std::path::{Path, PathBuf};
 
@@ -166,7 +166,8 @@ fn libraries_beside_a_loaded_one_go_before_the_systems() {
 #[test]
 fn the_systems_loader_goes_before_installations() {
     let Some(workshop) = Workshop::open() else { return };
-    // Every loader knows the C library, and the process has it; the required symbol keeps the search from stopping there.
+    // Every loader knows the C library, and the process has it; the required symbol keeps the search from
+    // stopping there.
     let error = find(&search(&["libc.so.6"]), &Places::within(workshop.path("empty"))).unwrap_err();
     let by_loader = error.attempts.iter().position(|attempt| attempt.source == Source::Loader).unwrap();
     assert_eq!(error.attempts[by_loader].reason, "has no symbol slt_present");
@@ -190,8 +191,8 @@ fn variables_go_before_opt_and_opt_goes_before_wheels() {
         .with_variable("HIP_PATH", workshop.path("hip"))
         .with_variable("VIRTUAL_ENV", workshop.path("env"));
 
-    // The order of the places. An opened file would be found in the process from then on, so these files are not
-    // libraries, and the search reports each attempt.
+    // The order of the places. An opened file would be found in the process from then on, so these files are
+    // not libraries, and the search reports each attempt.
     let expected: [(&PathBuf, Source); 6] = [
         (&rocm_path, Source::Installation("ROCM_PATH")),
         (&hip_path, Source::Installation("HIP_PATH")),

@@ -102,7 +102,8 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Checks everything in a version's table with `compiler` and the headers in `include`, and returns the differences.
+/// Checks everything in a version's table with `compiler` and the headers in `include`, and returns the
+/// differences.
 pub fn compare(
     compiler: &Compiler,
     include: &Path,

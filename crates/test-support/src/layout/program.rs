@@ -29,8 +29,8 @@ pub(crate) fn questions(version: &Version) -> Vec<Question> {
 /// The file name of a question in the compiler's messages, for every compiler.
 const FILE_PREFIX: &str = "question-";
 
-/// Writes the program. Each question is a function in a separately named file, so that a compiler error names the
-/// question. `asked` holds their indexes in `questions`.
+/// Writes the program. Each question is a function in a separately named file, so that a compiler error names
+/// the question. `asked` holds their indexes in `questions`.
 pub(crate) fn text(headers: &str, version: &Version, questions: &[Question], asked: &[usize]) -> String {
     let mut text = format!("{headers}\n#include <stddef.h>\n#include <stdio.h>\n");
     for &index in asked {

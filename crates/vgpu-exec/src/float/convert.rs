@@ -6,8 +6,8 @@ pub(crate) fn f16_to_f32(half: u16) -> u32 {
     let half = u32::from(half);
     let sign = (half & 0x8000) << 16;
     let rest = half & 0x7fff;
-    // Interpreted as a number with the same digits, its exponent is too small by 2^112. The product is exact, also for
-    // subnormals.
+    // Interpreted as a number with the same digits, its exponent is too small by 2^112. The product is exact,
+    // also for subnormals.
     let scaled = (f32::from_bits(rest << 13) * f32::from_bits(0x7780_0000)).to_bits();
     let special = rest << 13 | 0x7f80_0000 | if rest > 0x7c00 { 0x40_0000 } else { 0 };
     sign | if rest >= 0x7c00 { special } else { scaled }
@@ -18,8 +18,8 @@ pub(crate) fn f16_to_f32(half: u16) -> u32 {
 pub(crate) fn f32_to_f16(bits: u32) -> u16 {
     let sign = bits >> 16 & 0x8000;
     let rest = bits & 0x7fff_ffff;
-    // Normal results: rebias the exponent and round by adding just under half a unit in the last place, plus one if the
-    // last bit is odd.
+    // Normal results: rebias the exponent and round by adding just under half a unit in the last place, plus
+    // one if the last bit is odd.
     let normal = (rest.wrapping_sub(0x3800_0000).wrapping_add(0xfff + (rest >> 13 & 1))) >> 13;
     // Subnormal results: adding 0.5 moves the digits to the low end of the sum, rounded to nearest even.
     let subnormal = (f32::from_bits(rest) + 0.5).to_bits().wrapping_sub(0x3f00_0000);
@@ -102,9 +102,9 @@ impl Eight {
     }
 }
 
-/// f32 to an 8-bit format. Numbers that are too large, and infinities, become the largest number if `saturate`,
-/// otherwise infinity or NaN. Rounds to nearest even; with `noise`, rounds up if the lost digits plus the high bits of
-/// `noise` reach a unit in the last place.
+/// f32 to an 8-bit format. Numbers that are too large, and infinities, become the largest number if
+/// `saturate`, otherwise infinity or NaN. Rounds to nearest even; with `noise`, rounds up if the lost digits
+/// plus the high bits of `noise` reach a unit in the last place.
 pub(crate) fn f32_to_eight(format: Eight, bits: u32, saturate: bool, noise: Option<u32>) -> u8 {
     let sign = (bits >> 24 & 0x80) as u8;
     let rest = bits & 0x7fff_ffff;

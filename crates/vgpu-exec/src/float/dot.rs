@@ -1,7 +1,7 @@
-//! Dot products of 16-bit floats as RDNA 3 and RDNA 4 compute them, and those of 8-bit floats on RDNA 4. The products
-//! and the addend are truncated to multiples of one power of two, the *grid*, and summed as integers. AMD's instruction
-//! set documents do not describe this. AMD's emulator rocjitsu (`gfx11_dot2.h`, `gfx12_dot.h`) implements it, based on
-//! measurements of gfx1100 and gfx1201.
+//! Dot products of 16-bit floats as RDNA 3 and RDNA 4 compute them, and those of 8-bit floats on RDNA 4. The
+//! products and the addend are truncated to multiples of one power of two, the *grid*, and summed as
+//! integers. AMD's instruction set documents do not describe this. AMD's emulator rocjitsu (`gfx11_dot2.h`,
+//! `gfx12_dot.h`) implements it, based on measurements of gfx1100 and gfx1201.
 //!
 //! Factors are f32 that hold numbers of a shorter format. So is a 16-bit addend: it is exact in f32.
 
@@ -100,8 +100,8 @@ impl Term {
 }
 
 impl Rules {
-    /// The digits of a finite factor of a side, and the exponent of the first digit, or that of the smallest normal
-    /// number.
+    /// The digits of a finite factor of a side, and the exponent of the first digit, or that of the smallest
+    /// normal number.
     #[inline(always)]
     fn factor(self, side: usize, bits: u32) -> (u32, i32) {
         let format = self.factors[side];
@@ -170,7 +170,8 @@ impl Rules {
         let mut digits = 0;
         let mut add = |term: Term| {
             let (cut, _) = term.cut(grid);
-            // A term whose sign differs from the addend's is complemented, not negated, so it counts one more.
+            // A term whose sign differs from the addend's is complemented, not negated, so it counts one
+            // more.
             total += if term.negative == c.negative { cut } else { !cut };
             digits |= term.digits;
         };
@@ -252,8 +253,8 @@ impl Rules {
         }
     }
 
-    /// The sum of `c` and the products of `a` and `b`, lane by lane. RDNA 3 has two products. RDNA 4 has two or four:
-    /// it first adds 16-bit floats in a `GROUP` of two, and 8-bit floats all at once.
+    /// The sum of `c` and the products of `a` and `b`, lane by lane. RDNA 3 has two products. RDNA 4 has two
+    /// or four: it first adds 16-bit floats in a `GROUP` of two, and 8-bit floats all at once.
     #[inline(always)]
     pub(crate) fn sum<const N: usize, const GROUP: usize, const LANES: usize>(
         self,

@@ -84,9 +84,10 @@ impl Small {
         if code >> (self.bits() - 1) & 1 != 0 { -value } else { value }
     }
 
-    /// The number nearest to a value; ties go to even. With `noise`, its high bits are added below the last place, and
-    /// the rest is truncated. There are as many of these bits as a normal f32 has digits that the format lacks. Numbers
-    /// that are too large become the largest one if `saturate`, otherwise infinity or NaN.
+    /// The number nearest to a value; ties go to even. With `noise`, its high bits are added below the last
+    /// place, and the rest is truncated. There are as many of these bits as a normal f32 has digits that the
+    /// format lacks. Numbers that are too large become the largest one if `saturate`, otherwise infinity or
+    /// NaN.
     pub(crate) fn encode(self, value: f64, noise: Option<u32>, saturate: bool) -> u32 {
         let sign = u32::from(value.is_sign_negative()) << (self.bits() - 1);
         let size = value.abs();

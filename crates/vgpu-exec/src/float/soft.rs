@@ -1,5 +1,5 @@
-//! Exact arithmetic in any rounding mode, with integers, for rare cases. It is called, not inlined, so that handlers do
-//! not each have a copy.
+//! Exact arithmetic in any rounding mode, with integers, for rare cases. It is called, not inlined, so that
+//! handlers do not each have a copy.
 
 /// The arithmetic settings of a wave: one half of the MODE register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -218,7 +218,8 @@ impl Format {
             (false, true) => return to.round(sign, product, ea + eb + power, env),
             (false, false) => {}
         }
-        // Both have their highest digit at bit 124, which leaves room for sums above and for differences below.
+        // Both have their highest digit at bit 124, which leaves room for sums above and for differences
+        // below.
         let place = |digits: u128, exponent: i32| {
             let shift = digits.leading_zeros() as i32 - 3;
             (digits << shift, exponent - shift)

@@ -105,8 +105,8 @@ struct Single;
 impl SimdBody for Single {
     #[inline(always)]
     unsafe fn run<S: Simd>(wave: &mut Wave, code: &Code) -> Flow {
-        // SAFETY: the code was lowered for this wave, tuples have as many registers as the plan counts, and panels are
-        // large enough for every instruction; a test checks that.
+        // SAFETY: the code was lowered for this wave, tuples have as many registers as the plan counts, and
+        // panels are large enough for every instruction; a test checks that.
         unsafe {
             let Parts { row, plan, a, b, d, lanes } = Parts::new(wave, code);
             let pairwise = code.imm & PAIRWISE != 0;
@@ -203,7 +203,8 @@ fn saturates(mode: u32) -> bool {
     mode >> 23 & 1 != 0
 }
 
-/// The summation of a dense RDNA instruction on 16-bit floats, as dot products of two (gfx11) or four (gfx12).
+/// The summation of a dense RDNA instruction on 16-bit floats, as dot products of two (gfx11) or four
+/// (gfx12).
 #[inline(always)]
 fn dot_rules(row: &Instruction, mode: u32) -> Option<dot::Rules> {
     let factors = match row.a {

@@ -1,11 +1,12 @@
 //! The register and the lane of each element.
 //!
-//! A panel holds an operand as rows of K. Each row holds one column of A, or one row of B, for all blocks in turn.
-//! Results are stored as rows of D, each for all blocks. In all layouts, a chunk of sixteen lanes of a register,
-//! aligned to sixteen, holds sixteen neighbours in such a row, and elements that share a register are consecutive in K.
+//! A panel holds an operand as rows of K. Each row holds one column of A, or one row of B, for all blocks in
+//! turn. Results are stored as rows of D, each for all blocks. In all layouts, a chunk of sixteen lanes of a
+//! register, aligned to sixteen, holds sixteen neighbours in such a row, and elements that share a register
+//! are consecutive in K.
 //!
-//! The layouts come from AMD's instruction set documents and its matrix instruction calculator; those of gfx950 from
-//! AMD's measurements. `crates/vgpu/tests/exec/matrix/layouts.txt` lists them with their sources.
+//! The layouts come from AMD's instruction set documents and its matrix instruction calculator; those of
+//! gfx950 from AMD's measurements. `crates/vgpu/tests/exec/matrix/layouts.txt` lists them with their sources.
 
 use super::table::{Family, INSTRUCTIONS, Instruction, Sum};
 use crate::simd::LANES;
@@ -32,7 +33,8 @@ pub struct Plan {
     pub b: [u16; INPUTS],
     /// The source of each chunk in the result.
     pub d: [u16; RESULTS],
-    /// The reverse: for each sixteen columns of each row, the index of the first lane, counted from the first register.
+    /// The reverse: for each sixteen columns of each row, the index of the first lane, counted from the first
+    /// register.
     pub lanes: [u16; RESULTS],
     pub a_count: u8,
     pub b_count: u8,
@@ -82,9 +84,9 @@ impl Spread {
                 let width = row.n * row.blocks;
                 let groups = 64 / width;
                 let per_lane = k / groups;
-                // Eight registers of elements of 8 or more bits form two sets of four, each with all groups of lanes: B
-                // of gfx950's sparse instructions with twice the K of gfx942's, and operands with 32 numbers of eight
-                // bits.
+                // Eight registers of elements of 8 or more bits form two sets of four, each with all groups
+                // of lanes: B of gfx950's sparse instructions with twice the K of gfx942's, and operands with
+                // 32 numbers of eight bits.
                 let run = if per_lane * bits == 256 { per_lane / 2 } else { per_lane };
                 Spread { per_lane, groups, run, lanes: width, swapped: false }
             }
@@ -153,8 +155,8 @@ const fn result(row: &Instruction, lanes: usize, register: usize, chunk: usize) 
     let width = n * row.blocks;
     let at = match row.family {
         Family::Mfma => {
-            // A block is divided into groups of four rows (one for f64), with a register per row. Groups fill the lanes
-            // first.
+            // A block is divided into groups of four rows (one for f64), with a register per row. Groups fill
+            // the lanes first.
             let height = if matches!(row.sum, Sum::F64) { 1 } else { 4 };
             let lane = chunk * LANES;
             if n * n / height < 64 {

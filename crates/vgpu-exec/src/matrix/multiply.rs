@@ -110,8 +110,8 @@ impl<S: Simd> Value<S> for G<S> {
     }
 }
 
-/// Panels and their shape. A and B have `depth` rows (B has more if A is sparse) and the sum has `n`, all of `width`
-/// numbers.
+/// Panels and their shape. A and B have `depth` rows (B has more if A is sparse) and the sum has `n`, all of
+/// `width` numbers.
 #[derive(Clone, Copy)]
 pub(super) struct Product<'a, T> {
     pub a: *const T,
@@ -208,8 +208,8 @@ pub(super) enum Integers {
 /// A chain of fused multiply-adds in the order of K, in tiles of `R` rows and `C` times sixteen columns.
 ///
 /// # Safety
-/// The panels must have the shape in `p`. `n` must be 4 if `SPREAD`, otherwise 16 or 32 and a multiple of `R` and of
-/// `C` times sixteen.
+/// The panels must have the shape in `p`. `n` must be 4 if `SPREAD`, otherwise 16 or 32 and a multiple of `R`
+/// and of `C` times sixteen.
 #[inline(always)]
 pub(super) unsafe fn chain<S: Simd, const R: usize, const C: usize, const SPREAD: bool>(
     p: &Product<'_, f32>,
@@ -336,8 +336,8 @@ pub(super) unsafe fn integers<S: Simd, const R: usize, const SPREAD: bool>(
 /// Multiplies each row of A with the rows of B whose starts are in `rows`, one for each element of A.
 ///
 /// # Safety
-/// See [`chain`]. `rows` must have as many elements as A, each of them the start of a row of B. `n` must be 16 or 32,
-/// and `width` the same.
+/// See [`chain`]. `rows` must have as many elements as A, each of them the start of a row of B. `n` must be
+/// 16 or 32, and `width` the same.
 #[inline(always)]
 pub(super) unsafe fn sparse<S: Simd, const R: usize>(
     p: &Product<'_, f32>,
@@ -373,7 +373,8 @@ pub(super) unsafe fn sparse<S: Simd, const R: usize>(
     }
 }
 
-/// Products of `P` neighbours in K are added pairwise, then to the sum. `FLUSH`: every subnormal number is zero.
+/// Products of `P` neighbours in K are added pairwise, then to the sum. `FLUSH`: every subnormal number is
+/// zero.
 ///
 /// # Safety
 /// See [`chain`]; `P` is 2 or 4 and divides the depth.
@@ -467,8 +468,8 @@ pub(super) unsafe fn dots<S: Simd, const N: usize>(p: &Product<'_, f32>, rules: 
     }
 }
 
-/// Whether products of these numbers, or their sums, could be subnormal or infinite: some number is nonzero and below
-/// 2^-31, or is 2^63 or more.
+/// Whether products of these numbers, or their sums, could be subnormal or infinite: some number is nonzero
+/// and below 2^-31, or is 2^63 or more.
 ///
 /// # Safety
 /// There must be `count` numbers, a multiple of sixteen.

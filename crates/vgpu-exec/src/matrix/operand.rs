@@ -46,9 +46,9 @@ pub(super) struct Reading {
     pub flush: bool,
     /// For each chunk, the chunk of lanes that is read.
     pub order: [usize; 4],
-    /// The register with the exponents of the scales, and the lowest bit of the byte to use. There is one exponent for
-    /// each 32 elements of a row of A (a column of B): first those for the first 32 elements of all rows, then those
-    /// for the next.
+    /// The register with the exponents of the scales, and the lowest bit of the byte to use. There is one
+    /// exponent for each 32 elements of a row of A (a column of B): first those for the first 32 elements of
+    /// all rows, then those for the next.
     pub scale: Option<(Tuple, u32)>,
 }
 
@@ -80,7 +80,8 @@ fn lane_groups(blgp: u8) -> [usize; 4] {
     }
 }
 
-/// Reads A or B into a panel of f32. Integers are converted to f32 too: the sums of their products stay below 2^24.
+/// Reads A or B into a panel of f32. Integers are converted to f32 too: the sums of their products stay below
+/// 2^24.
 ///
 /// # Safety
 /// The tuple must have `count` registers, and the panel must have room for the plan's positions.
@@ -291,8 +292,8 @@ pub(super) unsafe fn gather_sum<S: Simd>(
     }
 }
 
-/// Writes D from a panel; NaNs become the default NaN. Numbers that are too large for f16 become the largest f16 if
-/// `saturate`.
+/// Writes D from a panel; NaNs become the default NaN. Numbers that are too large for f16 become the largest
+/// f16 if `saturate`.
 ///
 /// # Safety
 /// See [`gather_sum`].

@@ -266,7 +266,8 @@ const fn with_chosen() -> [Instruction; FIXED.len() + CHOSEN] {
     all
 }
 
-/// The number of an instruction's row. The instruction after a load of scales has the same row as without scales.
+/// The number of an instruction's row. The instruction after a load of scales has the same row as without
+/// scales.
 pub fn find(inst: &Inst) -> Option<usize> {
     let op = match inst.op {
         VMfmaScaleF32_16x16x128F8f6f4 => VMfmaF32_16x16x128F8f6f4,

@@ -281,8 +281,8 @@ macro_rules! word {
             }
 
             unsafe fn shared(memory: *mut u8, op: Rmw, data: Self, second: Self, flush: Flush) -> Self {
-                // SAFETY: the caller found the word to be aligned and in a live allocation, whose other users also use atomic
-                // or machine accesses.
+                // SAFETY: the caller found the word to be aligned and in a live allocation, whose other users
+                // also use atomic or machine accesses.
                 let word = unsafe { <$atomic>::from_ptr(memory.cast()) };
                 let order = Ordering::SeqCst;
                 match op {
@@ -328,7 +328,8 @@ fn packed(op: Rmw, old: u32, data: u32, flush: Flush) -> u32 {
         let sum = if op == Rmw::AddHalves {
             f16::from_f64(f16::from_bits(old).to_f64() + f16::from_bits(data).to_f64()).to_bits()
         } else {
-            // Double rounding is harmless: if the sum does not fit in f64, the smaller operand is too small to matter.
+            // Double rounding is harmless: if the sum does not fit in f64, the smaller operand is too small
+            // to matter.
             bf16::from_f64(bf16::from_bits(old).to_f64() + bf16::from_bits(data).to_f64()).to_bits()
         };
         kept(flush.sums, sum)

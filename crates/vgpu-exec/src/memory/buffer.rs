@@ -16,8 +16,8 @@ pub(super) const OFFEN: i64 = 1 << EXTRA_SHIFT;
 pub(super) const IDXEN: i64 = 2 << EXTRA_SHIFT;
 /// gfx10 and later: the descriptor selects how bounds are checked.
 pub(super) const OOB_SELECT: i64 = 4 << EXTRA_SHIFT;
-/// gfx9: if lane numbers are added to the index, the stride has additional bits in place of the format, which the
-/// instruction does not need.
+/// gfx9: if lane numbers are added to the index, the stride has additional bits in place of the format, which
+/// the instruction does not need.
 pub(super) const LONG_STRIDE: i64 = 1024 << EXTRA_SHIFT;
 /// gfx12: the stride has a scale.
 pub(super) const SCALED_STRIDE: i64 = 2048 << EXTRA_SHIFT;
@@ -53,8 +53,8 @@ impl View {
         let word = |i: usize| if slot == scalar::NULL { 0 } else { wave.sgpr[usize::from(slot) + i] };
         let (idxen, add_lane) = (flags & IDXEN != 0, word(3) >> 23 & 1 != 0);
         let (cdna, gfx10) = (generation.is_cdna(), generation == Generation::Gfx10);
-        // Swizzling requires an index, except on gfx10. An index register replaces the lane's number, except on gfx10
-        // and in swizzled buffers of gfx9.
+        // Swizzling requires an index, except on gfx10. An index register replaces the lane's number, except
+        // on gfx10 and in swizzled buffers of gfx9.
         let element = match word(1) >> 30 {
             bits if cdna && add_lane || gfx10 => u64::from(bits >> 1) * 4,
             size @ 1.. if !cdna && (idxen || add_lane) => 2 << size,
@@ -104,8 +104,8 @@ impl View {
             .wrapping_add(byte)
     }
 
-    /// Whether `bytes` bytes, `within` bytes after the start of an element, are in bounds. Dwords of wide accesses are
-    /// checked separately.
+    /// Whether `bytes` bytes, `within` bytes after the start of an element, are in bounds. Dwords of wide
+    /// accesses are checked separately.
     #[inline(always)]
     pub fn inside(&self, index: u64, within: u64, bytes: u64) -> bool {
         // If bounds count bytes, the index does not contribute, but the scalar offset does.
@@ -133,8 +133,8 @@ impl View {
         self.element != 0
     }
 
-    /// The start of a swizzled buffer in the wave's scratch memory, in bytes per lane, if the buffer is that memory:
-    /// dword by dword, lane after lane.
+    /// The start of a swizzled buffer in the wave's scratch memory, in bytes per lane, if the buffer is that
+    /// memory: dword by dword, lane after lane.
     #[inline(always)]
     pub fn scratch_start(&self, wave: &Wave) -> Option<i64> {
         let lanes = u64::from(wave.lanes);
@@ -273,8 +273,8 @@ unsafe fn plain<M: Move, const L: usize>(
     unsafe { linear::<M, L>(wave, registers, base, &narrow, inside) }
 }
 
-/// One lane, whose access may be split over several places, all or some of which may be out of bounds: these read zero
-/// and are not written.
+/// One lane, whose access may be split over several places, all or some of which may be out of bounds: these
+/// read zero and are not written.
 ///
 /// # Safety
 /// `registers` must be in the wave's file.

@@ -1,8 +1,8 @@
 //! Loads and stores of whole registers in global memory and LDS, sixteen lanes at a time.
 //!
-//! In most cases, sixteen lanes access the same place or consecutive ones, and vectors move their data. First, the
-//! addresses of all lanes of the wave are checked against one range. Accesses outside it are left to the general
-//! handler, which determines the reason.
+//! In most cases, sixteen lanes access the same place or consecutive ones, and vectors move their data.
+//! First, the addresses of all lanes of the wave are checked against one range. Accesses outside it are left
+//! to the general handler, which determines the reason.
 
 use std::marker::PhantomData;
 
@@ -66,8 +66,9 @@ impl<S: Simd> Chunk<S> {
 
 /// A move of whole registers.
 pub(super) trait Whole: Move {
-    /// Moves the data of sixteen lanes, once for each of `N` places. A place is the memory that the offsets are
-    /// relative to, and the first lane's position in the first register. `lanes` is the distance between registers.
+    /// Moves the data of sixteen lanes, once for each of `N` places. A place is the memory that the offsets
+    /// are relative to, and the first lane's position in the first register. `lanes` is the distance between
+    /// registers.
     ///
     /// # Safety
     /// The registers must be in the wave's file, and the enabled lanes' memory must be valid for the access.
@@ -269,12 +270,13 @@ unsafe fn within<S: Simd>(row: *const u32, exec: u64, lanes: usize, [least, span
     outside & exec == 0
 }
 
-/// Moves the data of all enabled lanes, once for each of the places. Lane `l` accesses `row[l] + shift` (a 32-bit sum)
-/// relative to a place's pointer; the place's second part is its first register. If some of `row` are outside the
-/// range, which is as for [`within`], does nothing and returns false.
+/// Moves the data of all enabled lanes, once for each of the places. Lane `l` accesses `row[l] + shift` (a
+/// 32-bit sum) relative to a place's pointer; the place's second part is its first register. If some of `row`
+/// are outside the range, which is as for [`within`], does nothing and returns false.
 ///
 /// # Safety
-/// Registers must be in the file of a wave with this many lanes; memory at these offsets must be valid for the access.
+/// Registers must be in the file of a wave with this many lanes; memory at these offsets must be valid for
+/// the access.
 #[inline(always)]
 unsafe fn each<M: Whole, S: Simd, const N: usize>(
     row: *const u32,
@@ -284,8 +286,8 @@ unsafe fn each<M: Whole, S: Simd, const N: usize>(
     range: [u32; 2],
     places: [(*mut u8, *mut u32); N],
 ) -> bool {
-    // SAFETY: the caller's promise. All addresses have been checked, and each chunk's addresses are read before its
-    // data are written.
+    // SAFETY: the caller's promise. All addresses have been checked, and each chunk's addresses are read
+    // before its data are written.
     unsafe {
         if !within::<S>(row, exec, lanes, range) {
             return false;
@@ -354,9 +356,9 @@ impl<M: Whole> SimdBody for GlobalChunks<M> {
     }
 }
 
-/// Prefetches memory into the host's cache. Most often the next wave will need it, because its lanes continue where
-/// this wave's end. The host's own prefetcher sees only one load instruction, the handler's, for all loads of a
-/// program.
+/// Prefetches memory into the host's cache. Most often the next wave will need it, because its lanes continue
+/// where this wave's end. The host's own prefetcher sees only one load instruction, the handler's, for all
+/// loads of a program.
 #[inline(always)]
 fn fetch_ahead(address: u64, bytes: u64) {
     #[cfg(target_arch = "x86_64")]
@@ -369,8 +371,8 @@ fn fetch_ahead(address: u64, bytes: u64) {
     let _ = (address, bytes);
 }
 
-/// The lane addresses for which this many bytes, `shift` after the address, are in LDS. The sum has 32 bits, so an
-/// address "below zero" plus an offset may be in range.
+/// The lane addresses for which this many bytes, `shift` after the address, are in LDS. The sum has 32 bits,
+/// so an address "below zero" plus an offset may be in range.
 #[inline(always)]
 fn in_lds(wave: &Wave, shift: u32, bytes: usize) -> Option<[u32; 2]> {
     let span = (wave.access.lds_size as usize).checked_sub(bytes)?;

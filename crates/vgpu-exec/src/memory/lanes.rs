@@ -20,7 +20,8 @@ impl Iterator for Bits {
     }
 }
 
-/// A copy of one vector register. Addresses are copied first, because loads may overwrite the register that holds them.
+/// A copy of one vector register. Addresses are copied first, because loads may overwrite the register that
+/// holds them.
 ///
 /// # Safety
 /// `first` must be the first lane of a register of the wave's file.
@@ -57,7 +58,8 @@ pub(super) struct Registers {
     pub returns: bool,
 }
 
-/// The layout of [`Code::imm`] in handlers of this module: the byte offset in the low half, and these fields above it.
+/// The layout of [`Code::imm`] in handlers of this module: the byte offset in the low half, and these fields
+/// above it.
 pub(super) const RMW_SHIFT: u32 = 32;
 /// See [`RMW_SHIFT`]: the old value is returned.
 pub(super) const RETURNS: i64 = 1 << 40;

@@ -44,7 +44,8 @@ pub(super) unsafe fn double<M: Move, const L: usize>(wave: &mut Wave, code: &Cod
     let registers = Registers::of::<L>(code);
     let second =
         Registers { dst: registers.dst + (M::BYTES / 4 * L) as u32, data: registers.data2, ..registers };
-    // SAFETY: operands were lowered for this wave's file. The address was copied before the first half is written.
+    // SAFETY: operands were lowered for this wave's file. The address was copied before the first half is
+    // written.
     unsafe {
         let row = register::<L>(wave, first);
         let flow = lds::<M, L>(wave, registers, &row, (offsets & 0xff) * unit, mask);
@@ -71,8 +72,8 @@ pub(super) unsafe fn by_lane<M: Move, const L: usize>(wave: &mut Wave, code: &Co
     unsafe { lds::<M, L>(wave, Registers::of::<L>(code), &row, offset(code) + base, mask) }
 }
 
-/// Reads from other lanes into `dst`: lane `l` takes the value of `data` in lane `from(l)`, or zero if that lane is not
-/// `readable`.
+/// Reads from other lanes into `dst`: lane `l` takes the value of `data` in lane `from(l)`, or zero if that
+/// lane is not `readable`.
 ///
 /// # Safety
 /// As for handlers.
@@ -121,8 +122,8 @@ fn span<const L: usize>(code: &Code) -> usize {
     if code.imm >> EXTRA_SHIFT & 1 != 0 { 32 } else { L }
 }
 
-/// `ds_bpermute_b32`: every lane reads from the lane that it selects. `ds_bpermute_fi_b32`: from `ALL` lanes, including
-/// disabled ones.
+/// `ds_bpermute_b32`: every lane reads from the lane that it selects. `ds_bpermute_fi_b32`: from `ALL` lanes,
+/// including disabled ones.
 ///
 /// # Safety
 /// As for handlers.
@@ -142,7 +143,8 @@ pub(super) unsafe fn backward_permute<const ALL: bool, const L: usize>(wave: &mu
     Flow::Next
 }
 
-/// `ds_permute_b32`: every lane writes to the lane that it selects; if several select the same, the highest wins.
+/// `ds_permute_b32`: every lane writes to the lane that it selects; if several select the same, the highest
+/// wins.
 ///
 /// # Safety
 /// As for handlers.
@@ -212,8 +214,8 @@ pub(super) unsafe fn count<const L: usize>(wave: &mut Wave, code: &Code) -> Flow
         Ok(word) => word.cast::<u32>(),
         Err(fault) => return fail(wave, fault),
     };
-    // SAFETY: the word is in the workgroup's LDS, which only this thread uses, or in the place of dropped accesses;
-    // `dst` is in the wave's file.
+    // SAFETY: the word is in the workgroup's LDS, which only this thread uses, or in the place of dropped
+    // accesses; `dst` is in the wave's file.
     unsafe {
         let old = word.read();
         let lanes = mask.count_ones();
@@ -234,7 +236,8 @@ pub(super) unsafe fn exchange_two<W: Word, const L: usize>(wave: &mut Wave, code
     let registers = Registers::of::<L>(code);
     let offsets = offset(code);
     let unit = W::BYTES as i64 * if code.imm >> EXTRA_SHIFT & 1 != 0 { 64 } else { 1 };
-    // SAFETY: operands were lowered for this wave's file; the words have been checked to be in the workgroup's LDS.
+    // SAFETY: operands were lowered for this wave's file; the words have been checked to be in the
+    // workgroup's LDS.
     unsafe {
         let row = register::<L>(wave, first);
         for lane in Bits(wave.exec::<L>()) {
@@ -256,8 +259,8 @@ pub(super) unsafe fn exchange_two<W: Word, const L: usize>(wave: &mut Wave, code
     Flow::Next
 }
 
-/// `ds_condxchg32_rtn_b64`: each of two words is replaced by the lower 31 bits of the data if bit 31 of the data is
-/// set. The address has 16 bits and is a multiple of 8.
+/// `ds_condxchg32_rtn_b64`: each of two words is replaced by the lower 31 bits of the data if bit 31 of the
+/// data is set. The address has 16 bits and is a multiple of 8.
 ///
 /// # Safety
 /// As for handlers.
@@ -265,7 +268,8 @@ pub(super) unsafe fn exchange_two<W: Word, const L: usize>(wave: &mut Wave, code
 pub(super) unsafe fn exchange_if<const L: usize>(wave: &mut Wave, code: &Code) -> Flow {
     let Src::Vector(first) = code.src[0] else { return Flow::Next };
     let registers = Registers::of::<L>(code);
-    // SAFETY: operands were lowered for this wave's file; the words have been checked to be in the workgroup's LDS.
+    // SAFETY: operands were lowered for this wave's file; the words have been checked to be in the
+    // workgroup's LDS.
     unsafe {
         let row = register::<L>(wave, first);
         for lane in Bits(wave.exec::<L>()) {
@@ -296,8 +300,8 @@ fn word_at(wave: &mut Wave, address: u64, bytes: u64, lane: usize) -> Result<*mu
     wave.access.lds_place(AccessKind::Atomic, address, bytes, Some(lane))
 }
 
-/// The element of LDS that M0 selects, extended to a dword. The lower half of M0 is the address, and the type is above
-/// it.
+/// The element of LDS that M0 selects, extended to a dword. The lower half of M0 is the address, and the type
+/// is above it.
 fn direct(wave: &mut Wave) -> Result<u32, Box<WaveFault>> {
     let m0 = wave.sgpr[usize::from(scalar::M0)];
     let address = u64::from(m0 & 0xffff);
@@ -338,8 +342,8 @@ pub(super) unsafe fn direct_load<const L: usize>(wave: &mut Wave, code: &Code) -
     Flow::Next
 }
 
-/// The code that reads the element selected by M0 into a temporary row, before the vector instruction that uses it as a
-/// source.
+/// The code that reads the element selected by M0 into a temporary row, before the vector instruction that
+/// uses it as a source.
 ///
 /// # Safety
 /// As for handlers; `sdst` is a row of `wave.temp`.

@@ -13,8 +13,8 @@ pub(super) trait Data {
     /// The number of whole registers that are moved; 0 for parts of one register.
     const DWORDS: usize;
 
-    /// Loads one lane: `at` is the lane's position in the first register, and further registers follow every `L`
-    /// dwords.
+    /// Loads one lane: `at` is the lane's position in the first register, and further registers follow every
+    /// `L` dwords.
     ///
     /// # Safety
     /// `from` must be readable for `BYTES`, `at` writable for every register.
@@ -26,7 +26,8 @@ pub(super) trait Data {
     /// `to` must be writable for `BYTES`, `at` readable for every register.
     unsafe fn store<const L: usize>(to: *mut u8, at: *const u32);
 
-    /// Loads one lane from memory that only this thread uses, so the compiler is free to split or merge the accesses.
+    /// Loads one lane from memory that only this thread uses, so the compiler is free to split or merge the
+    /// accesses.
     ///
     /// # Safety
     /// As for [`Data::load`].
@@ -199,10 +200,12 @@ pub(super) trait Move {
         shared: bool,
     );
 
-    /// All enabled lanes; lane `l` is at `memory + row[l]`. `shared` is false for LDS, which only this thread uses.
+    /// All enabled lanes; lane `l` is at `memory + row[l]`. `shared` is false for LDS, which only this thread
+    /// uses.
     ///
     /// # Safety
-    /// As for [`Move::one`], for every enabled lane and everything between the lowest and the highest address.
+    /// As for [`Move::one`], for every enabled lane and everything between the lowest and the highest
+    /// address.
     #[inline(always)]
     unsafe fn many<const L: usize>(
         wave: &mut Wave,
@@ -256,7 +259,8 @@ impl<D: Data> Move for Load<D> {
         survey: &Survey,
         _: bool,
     ) {
-        // SAFETY: the caller's promise covers all bytes between the lowest and highest offset; the copies below stay there.
+        // SAFETY: the caller's promise covers all bytes between the lowest and highest offset; the copies
+        // below stay there.
         unsafe {
             let at = wave.vgpr.add(registers.dst as usize);
             let origin = memory.wrapping_add(row[survey.first] as usize);
@@ -385,8 +389,8 @@ impl<D: Data> Move for Store<D> {
     #[inline(always)]
     unsafe fn rows<const L: usize>(wave: &mut Wave, registers: Registers, memory: *mut u32, mask: u64) {
         for i in 0..D::DWORDS {
-            // SAFETY: the caller's promise: disabled lanes are overwritten with their own values, and nobody else
-            // accesses them.
+            // SAFETY: the caller's promise: disabled lanes are overwritten with their own values, and nobody
+            // else accesses them.
             unsafe {
                 let value = wave.vgpr.add(registers.data as usize + i * L).cast::<[u32; L]>().read();
                 let at = memory.add(i * L).cast::<[u32; L]>();

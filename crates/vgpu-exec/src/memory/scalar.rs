@@ -29,8 +29,9 @@ pub(super) struct Location {
     in_scratch: bool,
 }
 
-/// Locates the memory of an instruction with addresses of the given `KIND`. Each part of the address is rounded down to
-/// a multiple of `align`, because the hardware ignores the lower bits. None if there is no base.
+/// Locates the memory of an instruction with addresses of the given `KIND`. Each part of the address is
+/// rounded down to a multiple of `align`, because the hardware ignores the lower bits. None if there is no
+/// base.
 #[inline(always)]
 pub(super) fn locate<const KIND: u8>(wave: &Wave, code: &Code, align: u64) -> Option<Location> {
     let Src::Scalar(base) = code.src[2] else { return None };
@@ -71,8 +72,8 @@ fn base64(wave: &Wave, slot: u8) -> u64 {
 }
 
 impl Location {
-    /// The address of `bytes` bytes, `further` bytes after the first one, if they may be accessed; none if they are
-    /// beyond the end of the buffer.
+    /// The address of `bytes` bytes, `further` bytes after the first one, if they may be accessed; none if
+    /// they are beyond the end of the buffer.
     #[inline(always)]
     pub(super) fn check(
         &self,

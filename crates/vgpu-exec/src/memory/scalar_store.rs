@@ -51,7 +51,8 @@ pub(super) unsafe fn store<const KIND: u8, const N: usize>(wave: &mut Wave, code
     Flow::Next
 }
 
-/// `s_atomic_add_u32` and similar: on one word of memory. Beyond the end of a buffer, it reads zero and does not write.
+/// `s_atomic_add_u32` and similar: on one word of memory. Beyond the end of a buffer, it reads zero and does
+/// not write.
 ///
 /// # Safety
 /// As for [`store`].
@@ -71,8 +72,8 @@ pub(super) unsafe fn atomic<const KIND: u8, W: Word>(wave: &mut Wave, code: &Cod
     for (i, operand) in operands.iter_mut().take(count).enumerate() {
         *operand = data(wave, first, i);
     }
-    // SAFETY: operands have up to four registers, enough for two words of any kind; the word is aligned and in a live
-    // allocation.
+    // SAFETY: operands have up to four registers, enough for two words of any kind; the word is aligned and
+    // in a live allocation.
     unsafe {
         let value = W::get::<1>(operands.as_ptr());
         let second = if rmw == Rmw::CmpSwap { W::get::<1>(operands.as_ptr().add(dwords)) } else { value };

@@ -1,10 +1,10 @@
 //! Memory accesses that are atomic for other threads, as in hardware.
 //!
-//! A GPU moves a lane's data in one piece if it is aligned to its size: 4, 8 or 16 bytes. Programs publish values
-//! together with flags this way (the look-back scans of rocPRIM). Compilers do not guarantee this for plain accesses:
-//! they split sixteen bytes that are taken apart afterwards. So each access here is a single host instruction. An
-//! x86-64 processor with AVX performs aligned accesses of up to 16 bytes atomically. On other hosts, 16 bytes take two
-//! accesses.
+//! A GPU moves a lane's data in one piece if it is aligned to its size: 4, 8 or 16 bytes. Programs publish
+//! values together with flags this way (the look-back scans of rocPRIM). Compilers do not guarantee this for
+//! plain accesses: they split sixteen bytes that are taken apart afterwards. So each access here is a single
+//! host instruction. An x86-64 processor with AVX performs aligned accesses of up to 16 bytes atomically. On
+//! other hosts, 16 bytes take two accesses.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::{asm, x86_64::__m128i};
@@ -43,8 +43,8 @@ pub(super) unsafe fn store8(to: *mut u8, value: u64) {
     }
 }
 
-/// Four dwords. `VEX` selects the encoding of the host's instruction. It must match the surrounding code, because
-/// mixing encodings is slow.
+/// Four dwords. `VEX` selects the encoding of the host's instruction. It must match the surrounding code,
+/// because mixing encodings is slow.
 ///
 /// # Safety
 /// `from` must be readable for 16 bytes; with `VEX`, the processor must have AVX.
@@ -95,8 +95,8 @@ pub(super) unsafe fn store16<const VEX: bool>(to: *mut u8, value: [u32; 4]) {
     }
 }
 
-/// Copies data that others may write to memory that only this thread uses: in pieces of 16, 8, 4, 2 and 1 bytes, the
-/// largest first.
+/// Copies data that others may write to memory that only this thread uses: in pieces of 16, 8, 4, 2 and 1
+/// bytes, the largest first.
 ///
 /// # Safety
 /// As for `copy_nonoverlapping`; with `VEX`, the processor must have AVX.

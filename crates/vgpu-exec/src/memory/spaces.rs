@@ -51,8 +51,8 @@ pub(super) unsafe fn global<M: Move, const L: usize>(wave: &mut Wave, code: &Cod
     }
 }
 
-/// `global_load_addtid_b32`, `global_store_addtid_b32`: consecutive lanes access consecutive dwords, starting at a
-/// scalar base.
+/// `global_load_addtid_b32`, `global_store_addtid_b32`: consecutive lanes access consecutive dwords, starting
+/// at a scalar base.
 ///
 /// # Safety
 /// As for handlers.
@@ -72,8 +72,8 @@ pub(super) unsafe fn global_by_lane<M: Move, const L: usize>(wave: &mut Wave, co
     unsafe { linear::<M, L>(wave, Registers::of::<L>(code), base, &row, mask) }
 }
 
-/// FLAT instructions: the address selects the memory. If it is the same memory for all lanes, the handler for that
-/// memory executes the instruction.
+/// FLAT instructions: the address selects the memory. If it is the same memory for all lanes, the handler for
+/// that memory executes the instruction.
 ///
 /// # Safety
 /// As for handlers.
@@ -86,8 +86,8 @@ pub(super) unsafe fn flat<M: Move, const L: usize>(wave: &mut Wave, code: &Code)
     }
     const SHARED: u32 = (SHARED_APERTURE >> 32) as u32;
     const PRIVATE: u32 = (PRIVATE_APERTURE >> 32) as u32;
-    // SAFETY: operands were lowered for this wave's file, and instructions for one memory have them in the same places
-    // as FLAT.
+    // SAFETY: operands were lowered for this wave's file, and instructions for one memory have them in the
+    // same places as FLAT.
     unsafe {
         let high = register::<L>(wave, first + L as u32);
         match uniform(&high, mask) {
@@ -107,8 +107,8 @@ pub(super) unsafe fn flat<M: Move, const L: usize>(wave: &mut Wave, code: &Code)
     }
 }
 
-/// A FLAT instruction whose lanes access several memories. The masks are the lanes in LDS, in scratch and in global
-/// memory.
+/// A FLAT instruction whose lanes access several memories. The masks are the lanes in LDS, in scratch and in
+/// global memory.
 ///
 /// # Safety
 /// As for handlers.
@@ -338,7 +338,8 @@ unsafe fn scratch_lanes<M: Move, const L: usize>(
         };
         let mut local = [0u64; 2];
         let bytes = local.as_mut_ptr().cast::<u8>();
-        // SAFETY: `place` stays in this wave's scratch memory, which was checked for this lane; `local` holds 16 bytes.
+        // SAFETY: `place` stays in this wave's scratch memory, which was checked for this lane; `local` holds
+        // 16 bytes.
         unsafe {
             if start.is_multiple_of(4) && M::BYTES.is_multiple_of(4) {
                 for i in (0..M::BYTES).step_by(4) {

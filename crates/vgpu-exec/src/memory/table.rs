@@ -99,8 +99,8 @@ impl<B: Body> Body for OutOf<B> {
     }
 }
 
-/// Loads, stores, exchanges between lanes, and cache control. If `ecc` protects registers, halves are not loaded
-/// separately.
+/// Loads, stores, exchanges between lanes, and cache control. If `ecc` protects registers, halves are not
+/// loaded separately.
 #[rustfmt::skip]
 pub(super) fn plain(op: Op, lanes: usize, level: Level, ecc: bool) -> Option<Handler> {
     macro_rules! body {

@@ -1,5 +1,5 @@
-//! Direct moves between memory and LDS. Consecutive lanes use consecutive dwords, or as many as each lane loads
-//! (gfx950), starting at M0 plus the instruction's offset.
+//! Direct moves between memory and LDS. Consecutive lanes use consecutive dwords, or as many as each lane
+//! loads (gfx950), starting at M0 plus the instruction's offset.
 
 use std::marker::PhantomData;
 
@@ -72,7 +72,8 @@ pub(super) fn m0_bits(wave: &Wave) -> u32 {
     if wave.access.lds_size > 0x1_0000 { 0x3_ffff } else { 0xffff }
 }
 
-/// The position in LDS of a lane's data, or the place of dropped accesses if it is beyond the workgroup's LDS.
+/// The position in LDS of a lane's data, or the place of dropped accesses if it is beyond the workgroup's
+/// LDS.
 pub(super) fn place(wave: &mut Wave, start: u32, lane: usize, width: u32) -> *mut u8 {
     let at = u64::from(start.wrapping_add(width * lane as u32));
     // Invalid accesses are refused before anything is moved.

@@ -26,7 +26,8 @@ const CHANNELS_SHIFT: u32 = EXTRA_SHIFT + 8;
 /// Stores repeat the first channel in channels that the instruction lacks.
 const REPEATS: i64 = 4096 << EXTRA_SHIFT;
 
-/// What [`load`] and [`store`] expect in [`Code::imm`] besides the offset; none if the instruction has no format.
+/// What [`load`] and [`store`] expect in [`Code::imm`] besides the offset; none if the instruction has no
+/// format.
 pub(super) fn flags(inst: &Inst, generation: Generation) -> Option<i64> {
     let Footprint::Typed(_, channels) = inst.op.footprint() else { return None };
     let mut flags = (i64::from(channels) - 1) << CHANNELS_SHIFT;
@@ -48,8 +49,8 @@ pub(super) fn flags(inst: &Inst, generation: Generation) -> Option<i64> {
     Some(flags)
 }
 
-/// The size in bytes of the elements that a formatted instruction accesses through a descriptor; none if it accesses
-/// nothing.
+/// The size in bytes of the elements that a formatted instruction accesses through a descriptor; none if it
+/// accesses nothing.
 pub fn element_bytes(inst: &Inst, generation: Generation, view: &View) -> Option<usize> {
     let shape = Shape::new(view, generation, flags(inst, generation)?);
     shape.format.map(|format| format.bytes())
@@ -57,8 +58,8 @@ pub fn element_bytes(inst: &Inst, generation: Generation, view: &View) -> Option
 
 /// The conversion of a typed access.
 struct Shape {
-    /// None for meaningless codes, and if the descriptor's own format is the one that binds no buffer, even if the
-    /// instruction has another. Such buffers behave as if out of bounds.
+    /// None for meaningless codes, and if the descriptor's own format is the one that binds no buffer, even
+    /// if the instruction has another. Such buffers behave as if out of bounds.
     format: Option<BufferFormat>,
     /// The source of each result: the constants 0 or 1, or 4 and up for a channel of memory.
     selection: [u32; 4],
@@ -129,7 +130,8 @@ impl Shape {
         })
     }
 
-    /// The element that a store writes, given the instruction's channels. The selection of loads applies in reverse.
+    /// The element that a store writes, given the instruction's channels. The selection of loads applies in
+    /// reverse.
     fn store(&self, format: &BufferFormat, channels: &[u32]) -> u128 {
         let (mut element, mut bits) = (0u128, 0u32);
         for (place, &width) in (4..).zip(format.bits()) {
@@ -180,8 +182,8 @@ fn half_from_memory(format: NumberFormat, bits: u8, raw: u32) -> u32 {
     }
 }
 
-/// The bits of a channel in memory; `value` is the content of a 32-bit register, or of half of one. Values that do not
-/// fit become the nearest one that does.
+/// The bits of a channel in memory; `value` is the content of a 32-bit register, or of half of one. Values
+/// that do not fit become the nearest one that does.
 fn to_memory(format: NumberFormat, bits: u8, value: u32, d16: bool) -> u32 {
     let mask = u32::MAX >> (32 - bits);
     let top = i64::from(mask >> 1);
@@ -204,8 +206,8 @@ fn to_memory(format: NumberFormat, bits: u8, value: u32, d16: bool) -> u32 {
     }
 }
 
-/// An unsigned float with a 5-bit exponent and the rest of `bits` as fraction; negative numbers become zero. Rounds to
-/// nearest even.
+/// An unsigned float with a 5-bit exponent and the rest of `bits` as fraction; negative numbers become zero.
+/// Rounds to nearest even.
 fn small_float(value: f64, bits: u8) -> u32 {
     let fraction = u32::from(bits) - 5;
     let infinity = 31 << fraction;

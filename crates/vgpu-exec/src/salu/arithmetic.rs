@@ -38,9 +38,9 @@ values! {
     i64: read64, true;
 }
 
-/// Defines the handler of each operation. The forms are: `(a: A, b: B) -> D` writes a result; `=> D` also sets SCC if
-/// the result is not zero; `-> D, scc` returns both in a tuple; `? scc` only sets SCC. `old` is the previous value of
-/// the destination, `scc` the condition code.
+/// Defines the handler of each operation. The forms are: `(a: A, b: B) -> D` writes a result; `=> D` also
+/// sets SCC if the result is not zero; `-> D, scc` returns both in a tuple; `? scc` only sets SCC. `old` is
+/// the previous value of the destination, `scc` the condition code.
 macro_rules! operations {
     ($($($op:ident)|+: $kind:ident |$wave:ident, $old:ident: $d:ty, $a:ident: $at:ty, $b:ident: $bt:ty| $body:expr;)*) => {
         /// The handler of a scalar operation on values.

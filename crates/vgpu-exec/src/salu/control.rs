@@ -52,7 +52,8 @@ unsafe fn swappc(wave: &mut Wave, code: &Code) -> Flow {
     Flow::Leave
 }
 
-/// The destination gets the address after this instruction; the source holds the distance to the target in words.
+/// The destination gets the address after this instruction; the source holds the distance to the target in
+/// words.
 unsafe fn call(wave: &mut Wave, code: &Code) -> Flow {
     let offset = read64(wave, code.src[0]) as i64;
     wave.target = (code.imm as u64).wrapping_add_signed(offset.wrapping_mul(4));
@@ -63,8 +64,8 @@ unsafe fn call(wave: &mut Wave, code: &Code) -> Flow {
 /// The position of bits 29..=31 of MODE, the depth of the stack of forks.
 const DEPTH: u32 = 29;
 
-/// Splits the wave. It continues with the smaller part and pushes the address at which the larger part continues. `imm`
-/// is the address after the instruction, `target` the one for the lanes in `mask`.
+/// Splits the wave. It continues with the smaller part and pushes the address at which the larger part
+/// continues. `imm` is the address after the instruction, `target` the one for the lanes in `mask`.
 fn fork(wave: &mut Wave, mask: u64, target: u64, next: u64) -> Flow {
     let exec = wave.scalar64(scalar::EXEC);
     let (pass, fail) = (exec & mask, exec & !mask);
@@ -113,7 +114,8 @@ unsafe fn join(wave: &mut Wave, code: &Code) -> Flow {
     Flow::Leave
 }
 
-/// Begins a loop with one round for each half of a wave of 64 that has enabled lanes. `imm`: the end of the loop.
+/// Begins a loop with one round for each half of a wave of 64 that has enabled lanes. `imm`: the end of the
+/// loop.
 unsafe fn halves_begin(wave: &mut Wave, code: &Code) -> Flow {
     let (low, high) = (usize::from(scalar::EXEC), usize::from(scalar::EXEC) + 1);
     if wave.lanes == 32 {
@@ -178,7 +180,8 @@ fn barrier_number(wave: &Wave, src: Src) -> i32 {
     }
 }
 
-/// `s_barrier_signal` and, if `FIRST`, `s_barrier_signal_isfirst`: the wave arrives at the barrier and continues.
+/// `s_barrier_signal` and, if `FIRST`, `s_barrier_signal_isfirst`: the wave arrives at the barrier and
+/// continues.
 unsafe fn barrier_signal<const FIRST: bool>(wave: &mut Wave, code: &Code) -> Flow {
     let first = match barrier_number(wave, code.src[0]) {
         WORKGROUP => wave.barrier_mut().is_some_and(Barrier::signal),
@@ -221,7 +224,8 @@ unsafe fn code_end(wave: &mut Wave, _: &Code) -> Flow {
     wave.fail(FaultKind::IllegalInstruction { bytes: vec![0, 0, 0x9f, 0xbf] })
 }
 
-/// The handler of a control flow instruction, and its `imm`. Direct jumps get theirs when the whole unit is lowered.
+/// The handler of a control flow instruction, and its `imm`. Direct jumps get theirs when the whole unit is
+/// lowered.
 pub(super) fn handler(inst: &Inst, next: u64, context: &Context) -> Option<(Handler, i64)> {
     let lanes = context.lanes;
     Some(match inst.op {

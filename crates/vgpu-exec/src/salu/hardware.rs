@@ -8,8 +8,8 @@ use super::registers::{cycles, set_mode};
 use crate::SH_MEM_BASES;
 use crate::{Code, Flow, Handler, Wave};
 
-/// Registers of a wave that instructions use only through `s_getreg` and `s_setreg`. Kernels read what they were
-/// allotted, and can read back what they wrote.
+/// Registers of a wave that instructions use only through `s_getreg` and `s_setreg`. Kernels read what they
+/// were allotted, and can read back what they wrote.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Hardware {
     /// Vector registers allotted to the wave, including ACC registers.
@@ -30,7 +30,8 @@ pub struct Hardware {
     pub traps: u32,
     /// gfx12: TRAP_CTRL, which exceptions trap. No handler is installed.
     pub trap_control: u32,
-    /// gfx12: SCHED_MODE, how much waiting the hardware leaves to the program. Here, nothing ever has to wait.
+    /// gfx12: SCHED_MODE, how much waiting the hardware leaves to the program. Here, nothing ever has to
+    /// wait.
     pub schedule: u32,
 }
 
@@ -55,8 +56,9 @@ enum Register {
     Cycles,
     CyclesLow,
     CyclesHigh,
-    /// Registers that read as zero: counters of outstanding operations (there are none), the trap handler's addresses
-    /// and flags (there is none), the XCC (there is one), profiler samples, registers on demand, the pixel packer.
+    /// Registers that read as zero: counters of outstanding operations (there are none), the trap handler's
+    /// addresses and flags (there is none), the XCC (there is one), profiler samples, registers on demand,
+    /// the pixel packer.
     Zero,
 }
 
@@ -139,8 +141,9 @@ fn read(wave: &mut Wave, generation: Generation, register: Register) -> u32 {
         Register::LdsAlloc => hardware.lds.div_ceil(if gfx12 { 512 } else { 256 }) << 12,
         Register::ScratchLow => hardware.scratch as u32,
         Register::ScratchHigh => (hardware.scratch >> 32) as u32,
-        // Waves are distributed over the SIMDs of their unit. Units that do not fit into one array are assigned to
-        // further engines and arrays, as far as there are bits. Compute queues belong to microengine 1.
+        // Waves are distributed over the SIMDs of their unit. Units that do not fit into one array are
+        // assigned to further engines and arrays, as far as there are bits. Compute queues belong to
+        // microengine 1.
         Register::HwId => {
             let (simd, slot) = (hardware.index & 3, hardware.index >> 2 & 15);
             slot | simd << 4 | (hardware.unit & 0xff) << 8 | 1 << 30

@@ -41,8 +41,8 @@ pub(super) fn set_mode(wave: &mut Wave, code: &Code, mode: u32) -> Flow {
     }
 }
 
-/// gfx9: from now on, the numbers of vector registers are relative to M0; see [`Form`](crate::Form). `imm`: which
-/// registers.
+/// gfx9: from now on, the numbers of vector registers are relative to M0; see [`Form`](crate::Form). `imm`:
+/// which registers.
 unsafe fn index_on(wave: &mut Wave, code: &Code) -> Flow {
     let m0 = wave.sgpr[usize::from(scalar::M0)];
     let index = read32(wave, code.src[0]) & 0xff;

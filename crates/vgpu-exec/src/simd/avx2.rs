@@ -14,8 +14,8 @@ const CEIL: i32 = 0xa;
 const TRUNC: i32 = 0xb;
 const NEAREST: i32 = 0x8;
 
-/// An array with one value per register. The expression is expanded for each, because closures would not be inlined
-/// into code for the level.
+/// An array with one value per register. The expression is expanded for each, because closures would not be
+/// inlined into code for the level.
 macro_rules! per {
     (2, |$i:ident| $value:expr) => {
         [
@@ -329,8 +329,8 @@ impl Simd for Avx2 {
 
     #[inline(always)]
     unsafe fn gather(memory: *const u8, offsets: Self::V) -> Self::V {
-        // SAFETY: the caller's promise. The instruction treats offsets as signed, so both are shifted by half of their
-        // range.
+        // SAFETY: the caller's promise. The instruction treats offsets as signed, so both are shifted by half
+        // of their range.
         unsafe {
             per!(2, |I| {
                 let signed = _mm256_xor_si256(offsets[I], _mm256_set1_epi32(i32::MIN));

@@ -4,8 +4,8 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
 use super::{LANES, Simd, lanewise, lanewise2, lanewise3};
 
-// SAFETY (all blocks of this file): values of a level exist only in handlers compiled for that level, which are chosen only
-// on CPUs that have it; that is the promise [`Simd`] asks for.
+// SAFETY (all blocks of this file): values of a level exist only in handlers compiled for that level, which
+// are chosen only on CPUs that have it; that is the promise [`Simd`] asks for.
 
 /// 32-bit integers.
 #[derive(Clone, Copy)]

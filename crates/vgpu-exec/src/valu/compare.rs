@@ -1,5 +1,5 @@
-//! Comparisons and classification, which produce lane masks. Half of the predicates are opposites of the others and
-//! share their handlers.
+//! Comparisons and classification, which produce lane masks. Half of the predicates are opposites of the
+//! others and share their handlers.
 
 use super::lanewise::{INVERT, MaskTo, Op, ops};
 use super::operand::{B, B16, B64, H, I16, W16};

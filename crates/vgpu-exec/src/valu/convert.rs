@@ -34,8 +34,8 @@ pub(super) fn insert_byte<S: Simd>(byte: U<S>, place: U<S>, old: U<S>) -> U<S> {
     (old & !(U::splat(0xff) << shift)) | byte << shift
 }
 
-/// NaNs become the least or the greatest integer, depending on their sign, as measured on gfx1201; the vendor's text
-/// specifies zero.
+/// NaNs become the least or the greatest integer, depending on their sign, as measured on gfx1201; the
+/// vendor's text specifies zero.
 #[inline(always)]
 fn by_sign<S: Simd>(a: F<S>, result: U<S>) -> U<S> {
     a.is_nan().select(U::splat(0x7fff_ffff) + (a.bits() >> 31), result)
@@ -76,8 +76,8 @@ fn brain<S: Simd>(cx: &Cx, a: F<S>) -> U<S> {
 #[inline(always)]
 fn fma_for_half<S: Simd>(a: F<S>, b: F<S>, c: F<S>) -> F<S> {
     let sum = a.fma(b, c);
-    // f16 numbers and the midpoints between them end in zeros. Any other value is on the same side of them as the exact
-    // result.
+    // f16 numbers and the midpoints between them end in zeros. Any other value is on the same side of them as
+    // the exact result.
     if !(sum.bits() & 0xfff).equal(U::splat(0)).any() {
         return sum;
     }

@@ -72,7 +72,8 @@ macro_rules! bodies {
         impl Body for $name {
             #[inline(always)]
             unsafe fn run<const W: usize>($wave: &mut Wave, $code: &Code) -> Flow {
-                // SAFETY: operands were lowered for this wave, and the functions called here require nothing else.
+                // SAFETY: operands were lowered for this wave, and the functions called here require nothing
+                // else.
                 unsafe { $body }
                 #[allow(unreachable_code, reason = "some bodies return themselves")]
                 Flow::Next
@@ -176,7 +177,8 @@ bodies! {
         write(wave, b, &x, mask);
         write(wave, a, &y, mask);
     }
-    /// The low result register comes from source 0, the high one from source 1; `op_sel` selects one of each pair.
+    /// The low result register comes from source 0, the high one from source 1; `op_sel` selects one of each
+    /// pair.
     PackedMove |wave, code| {
         let pick = |i: usize| {
             let high = code.mods.op_sel >> i & 1 != 0;
@@ -195,8 +197,8 @@ bodies! {
     }
 }
 
-/// Reads any lane of the lane's row of 16, or of the other row of the pair. `op_sel` holds "fetch inactive" and "bound
-/// control".
+/// Reads any lane of the lane's row of 16, or of the other row of the pair. `op_sel` holds "fetch inactive"
+/// and "bound control".
 ///
 /// # Safety
 /// Operands must have been lowered for this wave.
@@ -223,8 +225,8 @@ unsafe fn permlane_var<const W: usize>(wave: &mut Wave, code: &Code, other_row: 
     }
 }
 
-/// Lane `l` takes the value of source 0 in a lane of its row of sixteen; the low four bits of `selector(l)` select the
-/// lane.
+/// Lane `l` takes the value of source 0 in a lane of its row of sixteen; the low four bits of `selector(l)`
+/// select the lane.
 ///
 /// # Safety
 /// Operands must have been lowered for this wave.
@@ -253,8 +255,8 @@ unsafe fn permute_rows<const W: usize>(
     }
 }
 
-/// Exchanges every second group of `rows` lanes of the destination with the preceding group of source 0. `op_sel` holds
-/// "fetch inactive" and "bound control".
+/// Exchanges every second group of `rows` lanes of the destination with the preceding group of source 0.
+/// `op_sel` holds "fetch inactive" and "bound control".
 ///
 /// # Safety
 /// Operands must have been lowered for this wave.

@@ -92,8 +92,8 @@ impl<S: Simd> Ret<S> for B<S> {
 
 ops! {
     F32F16 [LONG, MODS] (_cx; a: Halves, b: Halves, c: F) -> F<S> { fma(a.1, b.1, fma(a.0, b.0, c)) }
-    // CDNA never uses subnormal f32 here, whatever MODE is. Sums could only be subnormal if the addend were, because
-    // products of f16 are multiples of 2^-48.
+    // CDNA never uses subnormal f32 here, whatever MODE is. Sums could only be subnormal if the addend were,
+    // because products of f16 are multiples of 2^-48.
     FlushedF32F16 [LONG, MODS, FLUSH = 1] (_cx; a: Halves, b: Halves, c: F) -> F<S> {
         fma(a.1, b.1, fma(a.0, b.0, c))
     }

@@ -1,5 +1,5 @@
-//! 8-bit floats: conversions and dot products. gfx942 uses the formats with one zero and one NaN (FNUZ), gfx950 and
-//! gfx12 those of the Open Compute Project.
+//! 8-bit floats: conversions and dot products. gfx942 uses the formats with one zero and one NaN (FNUZ),
+//! gfx950 and gfx12 those of the Open Compute Project.
 
 use super::lanewise::{Cx, Op, ops};
 use super::operand::{B, W16};

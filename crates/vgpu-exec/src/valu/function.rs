@@ -1,5 +1,5 @@
-//! Functions of floats that hardware approximates. They are computed in f64, so they are correct to the last place
-//! except for ties.
+//! Functions of floats that hardware approximates. They are computed in f64, so they are correct to the last
+//! place except for ties.
 
 use super::lanewise::Cx;
 use crate::simd::{D, F, G, Simd, U};

@@ -1,5 +1,6 @@
-//! Operations on f16 and on 16-bit integers. f16 arithmetic is done in f32, which has enough digits that a second
-//! rounding to f16 gives correct sums, products, quotients and roots. Fused multiply-add needs more care.
+//! Operations on f16 and on 16-bit integers. f16 arithmetic is done in f32, which has enough digits that a
+//! second rounding to f16 gives correct sums, products, quotients and roots. Fused multiply-add needs more
+//! care.
 
 use super::function;
 use super::lanewise::{Cx, Op, ops};
@@ -17,8 +18,8 @@ use crate::simd::{F, Mask, Simd, U};
 /// `a * b + c` as f32, such that rounding it to f16 rounds the exact result.
 #[inline(always)]
 fn fma<S: Simd>(a: F<S>, b: F<S>, c: F<S>) -> F<S> {
-    // The product of f16 is exact. The rounding error of the sum shows on which side the exact result lies. With an odd
-    // last digit, the result cannot be an f16 or a midpoint between two.
+    // The product of f16 is exact. The rounding error of the sum shows on which side the exact result lies.
+    // With an odd last digit, the result cannot be an f16 or a midpoint between two.
     let product = a * b;
     let sum = product + c;
     let part = sum - product;
@@ -39,8 +40,8 @@ fn round<S: Simd>(a: F<S>) -> F<S> {
 /// 2^x as f32, such that rounding it to f16 rounds the exact result.
 #[inline(always)]
 fn exp2<S: Simd>(a: F<S>) -> F<S> {
-    // Among all f16, only 0x11c5 has a power so close to a midpoint of f16 that f32 cannot distinguish them; the power
-    // is greater.
+    // Among all f16, only 0x11c5 has a power so close to a midpoint of f16 that f32 cannot distinguish them;
+    // the power is greater.
     let near = a.bits().equal(U::splat(0x3a38_a000));
     near.select(U::splat(0x3f80_1001), function::exp2(a).bits()).as_f32()
 }

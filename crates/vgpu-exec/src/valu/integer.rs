@@ -265,7 +265,8 @@ ops! {
     MadI64I32 [MODS, MASK = MaskTo::Second] (cx; a: U, b: U, c: D) -> (D<S>, Mask<S>) {{
         let product = a.mul_wide_signed(b);
         let sum = product + c;
-        // The sign of the exact sum. It equals the sign of the wrapped sum unless both addends have the opposite sign.
+        // The sign of the exact sum. It equals the sign of the wrapped sum unless both addends have the
+        // opposite sign.
         let zero = D::splat(0);
         let (p, q, r) = (product.less_signed(zero), c.less_signed(zero), sum.less_signed(zero));
         let negative = (p & q) | ((p | q) & r);

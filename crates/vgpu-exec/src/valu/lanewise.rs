@@ -1,5 +1,5 @@
-//! A single body for all vector instructions that work lane by lane: fetch sixteen lanes of each source, apply the
-//! operation, write the lanes that EXEC enables.
+//! A single body for all vector instructions that work lane by lane: fetch sixteen lanes of each source,
+//! apply the operation, write the lanes that EXEC enables.
 
 use std::marker::PhantomData;
 
@@ -24,10 +24,11 @@ pub(super) struct Cx {
     pub clamp: bool,
     /// Output multiplier.
     pub omod: u8,
-    /// Which subnormal numbers count as zero: bit 0 for f32 sources, 1 for f32 results, 2 for f64 and f16 sources, 3
-    /// for f64 and f16 results.
+    /// Which subnormal numbers count as zero: bit 0 for f32 sources, 1 for f32 results, 2 for f64 and f16
+    /// sources, 3 for f64 and f16 results.
     pub flush: u8,
-    /// The half of the destination that is written: 0 the low one with zeros above, 1 the low one, 2 the high one.
+    /// The half of the destination that is written: 0 the low one with zeros above, 1 the low one, 2 the high
+    /// one.
     pub half: u8,
     /// Negation modifiers.
     neg: u8,
@@ -100,8 +101,8 @@ impl Cx {
         self.mode & 0x100 != 0
     }
 
-    /// Whether subnormal results of any format become zero: because of MODE, the operation, or, since gfx12, the output
-    /// multiplier.
+    /// Whether subnormal results of any format become zero: because of MODE, the operation, or, since gfx12,
+    /// the output multiplier.
     #[inline(always)]
     pub(super) fn flushes_results(&self) -> bool {
         self.flush & 10 != 0 || self.omod != 0 && self.is_gfx12()
@@ -158,22 +159,23 @@ pub(super) trait Op: 'static {
     const FLUSH: u8 = 0;
     /// Whether results are kept as they are: subnormal ones are not flushed, infinite ones do not saturate.
     const KEEPS: bool = false;
-    /// Whether the transcendental unit executes it. Then a result that the output multiplier makes too large is
-    /// infinite in every rounding mode.
+    /// Whether the transcendental unit executes it. Then a result that the output multiplier makes too large
+    /// is infinite in every rounding mode.
     const TRANS: bool = false;
     /// The destination of the lane mask.
     const MASK: MaskTo = MaskTo::Nowhere;
-    /// Whether it takes many host instructions, so that the overhead of a loop hardly matters and a special loop is not
-    /// worth its code.
+    /// Whether it takes many host instructions, so that the overhead of a loop hardly matters and a special
+    /// loop is not worth its code.
     const LONG: bool = false;
-    /// Whether kernels use it often, also with modifiers; then it has a separate loop for [plain](Code::plain) sources.
+    /// Whether kernels use it often, also with modifiers; then it has a separate loop for
+    /// [plain](Code::plain) sources.
     const OFTEN: bool = false;
 
     /// Applies it; f32 arithmetic rounds to nearest even.
     fn apply<S: Simd>(cx: &Cx, args: Self::Args<S>) -> Self::Ret<S>;
 
-    /// The exact result for one lane, rounded by `single` and `double`. Sources are as in [`Arg::raw`]; the result is
-    /// in the result's format.
+    /// The exact result for one lane, rounded by `single` and `double`. Sources are as in [`Arg::raw`]; the
+    /// result is in the result's format.
     fn rounded(_sources: [u64; 3], _single: Env, _double: Env) -> u64 {
         0
     }
@@ -283,15 +285,15 @@ pub(super) trait Way {
     /// Advances by `chunks`.
     fn advance<S: Simd>(rows: &mut Self::Rows<S>, chunks: usize);
 
-    /// Computes and writes two chunks, the first of which starts at `lane`; all lanes are enabled. Returns the lane
-    /// masks, or none, writing nothing, if there are NaNs to settle.
+    /// Computes and writes two chunks, the first of which starts at `lane`; all lanes are enabled. Returns
+    /// the lane masks, or none, writing nothing, if there are NaNs to settle.
     ///
     /// # Safety
     /// As for `rows`, and both must be chunks of the wave.
     unsafe fn both<S: Simd>(cx: &mut Cx, rows: &Self::Rows<S>, lane: usize, target: &Target) -> Option<u32>;
 
-    /// Computes a chunk and writes its enabled lanes. With `LOUD`, signalling NaNs that fetching would make quiet stay
-    /// signalling.
+    /// Computes a chunk and writes its enabled lanes. With `LOUD`, signalling NaNs that fetching would make
+    /// quiet stay signalling.
     ///
     /// # Safety
     /// As for `both`.
@@ -310,8 +312,8 @@ pub(super) trait Way {
 /// The code must have been lowered for this wave.
 #[inline(always)]
 pub(super) unsafe fn target(wave: &Wave, code: &Code, full: bool) -> Target {
-    // Masks go to scalar slots; then `dst` is not a vector register, and this pointer is not written through. SAFETY:
-    // the caller's promise.
+    // Masks go to scalar slots; then `dst` is not a vector register, and this pointer is not written through.
+    // SAFETY: the caller's promise.
     let low = unsafe { wave.vgpr.add(code.dst as usize) };
     Target { low, lanes: wave.lanes.into(), bits: u16::MAX, full }
 }
@@ -351,8 +353,8 @@ impl<Y: Way> SimdBody for ByPairs<Y> {
     }
 }
 
-/// Executes a vector instruction, and following ones of the same kind, in a wave with all lanes enabled and the usual
-/// MODE: two chunks at a time, without tests.
+/// Executes a vector instruction, and following ones of the same kind, in a wave with all lanes enabled and
+/// the usual MODE: two chunks at a time, without tests.
 ///
 /// # Safety
 /// As for [`execute`]; the code must be [`Code::plain`] if `PLAIN`.
@@ -379,7 +381,8 @@ unsafe fn by_pairs<Y: Way, S: Simd, const PLAIN: bool>(wave: &mut Wave, code: &C
     }
 }
 
-/// Executes one of them. Returns false if there are NaNs to settle; then only the first [`Wave::done`] lanes are done.
+/// Executes one of them. Returns false if there are NaNs to settle; then only the first [`Wave::done`] lanes
+/// are done.
 ///
 /// # Safety
 /// As for [`by_pairs`].
@@ -561,8 +564,8 @@ impl<O: Op, const MODS: bool> Way for Lanes<O, MODS> {
     }
 }
 
-/// Defines operations. Flags are constants of [`Op`]: true, or the given value. `rounded` is given if MODE's rounding
-/// matters.
+/// Defines operations. Flags are constants of [`Op`]: true, or the given value. `rounded` is given if MODE's
+/// rounding matters.
 macro_rules! ops {
     ($(
         $name:ident $([$($flag:ident $(= $value:expr)?),*])? ($cx:ident; $($arg:ident: $type:ident),*) -> $ret:ty

@@ -1,13 +1,13 @@
-//! Minimum, maximum and median of floats. -0 is less than +0. Numbers win over NaNs, except in the operations of gfx12
-//! that IEEE calls minimum and maximum. These return the first NaN, as measured on gfx1201; the vendor's text prefers
-//! signalling ones.
+//! Minimum, maximum and median of floats. -0 is less than +0. Numbers win over NaNs, except in the operations
+//! of gfx12 that IEEE calls minimum and maximum. These return the first NaN, as measured on gfx1201; the
+//! vendor's text prefers signalling ones.
 
 use super::lanewise::Cx;
 use crate::float::soft::{F32, F64, Format};
 use crate::simd::{D, F, G, LANES, Simd, U};
 
-/// The result of minimum and maximum if a source is a NaN. In IEEE mode, a signalling NaN wins and is made quiet. Of
-/// two other NaNs, CDNA returns the second and RDNA the first; gfx12 makes it quiet.
+/// The result of minimum and maximum if a source is a NaN. In IEEE mode, a signalling NaN wins and is made
+/// quiet. Of two other NaNs, CDNA returns the second and RDNA the first; gfx12 makes it quiet.
 fn with_nan(format: Format, quiet: u64, cx: &Cx, a: u64, b: u64) -> Option<u64> {
     let signalling = |bits: u64| format.is_nan(bits) && bits & quiet == 0;
     match (format.is_nan(a), format.is_nan(b)) {

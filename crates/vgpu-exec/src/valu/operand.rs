@@ -148,8 +148,8 @@ pub(super) trait Arg<S: Simd>: Copy {
         self
     }
 
-    /// The bits as numbers of the format used in the computation (f32 for f16), as low and high halves; 0 for other
-    /// than floats.
+    /// The bits as numbers of the format used in the computation (f32 for f16), as low and high halves; 0 for
+    /// other than floats.
     #[inline(always)]
     fn raw(self) -> Raw {
         [[0; LANES]; 2]
@@ -631,8 +631,8 @@ fn wide_nan_or<S: Simd>(a: G<S>, other: G<S>, quiet: bool) -> G<S> {
     a.is_nan().select_f64(low.join(high | U::splat(here(bit))).as_f64(), other)
 }
 
-/// The lanes in which a product is zero times infinity. The result is then the default NaN, even if another source is a
-/// NaN.
+/// The lanes in which a product is zero times infinity. The result is then the default NaN, even if another
+/// source is a NaN.
 #[inline(always)]
 fn undefined<S: Simd>(a: F<S>, b: F<S>) -> Mask<S> {
     let (zero, infinity) = (F::splat(0.0), U::splat(here(0x7f80_0000)).as_f32());

@@ -1,5 +1,5 @@
-//! DPP and SDWA: forms of other operations that take sources from other lanes or from parts of registers. They are
-//! lowered to codes that prepare rows, the plain operation on these rows, and codes that finish.
+//! DPP and SDWA: forms of other operations that take sources from other lanes or from parts of registers.
+//! They are lowered to codes that prepare rows, the plain operation on these rows, and codes that finish.
 
 use vgpu_isa::{Dpp, Generation, Sdwa, scalar};
 
@@ -9,8 +9,8 @@ use crate::lower::Context;
 use crate::simd::{LANES, Simd, U};
 use crate::{Body, Code, Flow, Handler, Src, TEMPS, Wave, handler};
 
-/// `Code::imm` of [`Shuffle`]: the DPP control in bits 0..=8, or the eight selectors in bits 0..=23, followed by these
-/// flags.
+/// `Code::imm` of [`Shuffle`]: the DPP control in bits 0..=8, or the eight selectors in bits 0..=23, followed
+/// by these flags.
 const EIGHT: i64 = 1 << 40;
 const FETCH_INACTIVE: i64 = 1 << 41;
 const BOUND_CONTROL: i64 = 1 << 42;
@@ -34,8 +34,8 @@ pub(super) fn encode(dpp: Dpp) -> i64 {
     }
 }
 
-/// Whether a generation supports a DPP control. gfx90a's "row new broadcast" has the numbers of row_share. From gfx10
-/// on, no control crosses a row.
+/// Whether a generation supports a DPP control. gfx90a's "row new broadcast" has the numbers of row_share.
+/// From gfx10 on, no control crosses a row.
 pub(super) fn supported(dpp: Dpp, generation: Generation) -> bool {
     match dpp {
         Dpp::Row { ctrl, .. } => match ctrl {
@@ -72,7 +72,8 @@ fn source_lane(ctrl: u32, lane: usize, lanes: usize) -> Option<usize> {
     }
 }
 
-/// Puts source 0, permuted by a lane pattern, into rows 0 and 1, and disables the lanes that must not be written.
+/// Puts source 0, permuted by a lane pattern, into rows 0 and 1, and disables the lanes that must not be
+/// written.
 struct Shuffle<const WORDS: usize>;
 
 impl<const WORDS: usize> Body for Shuffle<WORDS> {
@@ -187,7 +188,8 @@ pub(super) fn move_row(dpp: Dpp, context: &Context) -> Option<Handler> {
     }
 }
 
-/// Extracts a part of a 32-bit source into a row. `imm`: the part, with bit 8 for sign-extension. `dst`: the row.
+/// Extracts a part of a 32-bit source into a row. `imm`: the part, with bit 8 for sign-extension. `dst`: the
+/// row.
 struct Extract;
 
 impl Body for Extract {
@@ -232,8 +234,8 @@ impl Body for Keep {
     }
 }
 
-/// Moves the result from the destination register into its part. `imm`: the part; bits 8 and up say what happens to the
-/// rest.
+/// Moves the result from the destination register into its part. `imm`: the part; bits 8 and up say what
+/// happens to the rest.
 struct Insert;
 
 impl Body for Insert {

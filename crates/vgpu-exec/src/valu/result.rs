@@ -73,7 +73,8 @@ pub(super) trait Ret<S: Simd>: Copy {
         self
     }
 
-    /// Whether any lane is the least normal number, which may be the rounded form of a number that must be flushed.
+    /// Whether any lane is the least normal number, which may be the rounded form of a number that must be
+    /// flushed.
     #[inline(always)]
     fn is_least(self) -> bool {
         false
@@ -94,7 +95,8 @@ pub(super) trait Ret<S: Simd>: Copy {
         false
     }
 
-    /// Replaces NaN lanes by the value that the sources determine. With `quiet`, signalling NaNs become quiet.
+    /// Replaces NaN lanes by the value that the sources determine. With `quiet`, signalling NaNs become
+    /// quiet.
     #[inline(always)]
     fn settle(self, _sources: impl Args<S>, _quiet: bool) -> Self {
         self
@@ -127,8 +129,8 @@ fn clamp_single<S: Simd>(value: F<S>, cx: &Cx) -> F<S> {
     if cx.clears_nans() { clamped } else { value.is_nan().select_f32(value, clamped) }
 }
 
-/// The factor of the output multiplier, for results of the format with the given bit in [`Cx::flush`]. Up to gfx11, it
-/// has no effect if subnormal results are kept or IEEE is on.
+/// The factor of the output multiplier, for results of the format with the given bit in [`Cx::flush`]. Up to
+/// gfx11, it has no effect if subnormal results are kept or IEEE is on.
 #[inline(always)]
 fn multiplier(cx: &Cx, flushes: u8) -> f32 {
     if !cx.is_gfx12() && (cx.ieee() || cx.flush & flushes == 0) {
@@ -141,7 +143,8 @@ fn multiplier(cx: &Cx, flushes: u8) -> f32 {
 const SINGLE: u8 = 2;
 const DOUBLE: u8 = 8;
 
-/// The lanes in which a rounding mode always rounds away from zero: up for positive numbers, down for negative ones.
+/// The lanes in which a rounding mode always rounds away from zero: up for positive numbers, down for
+/// negative ones.
 #[inline(always)]
 pub(super) fn away<S: Simd>(round: u32, sign: U<S>) -> Mask<S> {
     match round {
@@ -158,8 +161,8 @@ pub(super) fn overflow<S: Simd>(round: u32, sign: U<S>, most: f32) -> U<S> {
     if round == 0 { infinity } else { away(round, sign).select(infinity, F::splat(most).bits()) }
 }
 
-/// `value` times the output multiplier. Zeros and subnormal numbers become +0, and results below `least` become zeros
-/// of their sign. Results above `most` become infinite or `most`, depending on `round`.
+/// `value` times the output multiplier. Zeros and subnormal numbers become +0, and results below `least`
+/// become zeros of their sign. Results above `most` become infinite or `most`, depending on `round`.
 #[inline(always)]
 fn multiply<S: Simd>(value: F<S>, factor: f32, least: f32, most: f32, round: u32) -> F<S> {
     let scaled = value * factor;

@@ -20,8 +20,8 @@ struct Conversion {
     sources: usize,
     /// The source with the random bits for stochastic rounding.
     noise: Option<usize>,
-    /// The source whose exponent is the scale. Small formats are multiplied by it; other numbers are divided by it
-    /// before they become small ones.
+    /// The source whose exponent is the scale. Small formats are multiplied by it; other numbers are divided
+    /// by it before they become small ones.
     scale: Option<usize>,
 }
 

@@ -19,8 +19,8 @@ pub(super) fn choose_body<B: SimdBody>(context: &Context) -> Handler {
     simd_handler::<B, B>(context.level)
 }
 
-/// Defines the function that finds an operation's handler; none if the operation belongs to another file. If a
-/// generation has its own version of an operation, that is listed first.
+/// Defines the function that finds an operation's handler; none if the operation belongs to another file. If
+/// a generation has its own version of an operation, that is listed first.
 macro_rules! table {
     ($($($op:ident)|+ $(, $generation:path)? => $type:ty,)*) => {
         /// The handler of an operation of this file.

@@ -11,7 +11,8 @@ pub(super) fn joined(raw: &Raw, lane: usize) -> u64 {
     u64::from(raw[0][lane]) | u64::from(raw[1][lane]) << 32
 }
 
-/// The results where the host's instructions do not give them: in other rounding modes, and at the flushing threshold.
+/// The results where the host's instructions do not give them: in other rounding modes, and at the flushing
+/// threshold.
 #[cold]
 #[inline(never)]
 pub(super) fn rounded(

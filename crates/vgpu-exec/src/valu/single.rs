@@ -96,8 +96,8 @@ enum Cube {
     Major,
 }
 
-/// The face of a cube that a direction hits, the coordinates on it, and twice the coordinate along the face's axis.
-/// Subnormal numbers count as zero in comparisons, but are moved unchanged as coordinates.
+/// The face of a cube that a direction hits, the coordinates on it, and twice the coordinate along the face's
+/// axis. Subnormal numbers count as zero in comparisons, but are moved unchanged as coordinates.
 fn cube(x: u32, y: u32, z: u32, part: Cube, round: u8) -> u32 {
     const SIGN: u32 = 1 << 31;
     let number = |bits: u32| if bits & 0x7f80_0000 == 0 { 0.0 } else { f32::from_bits(bits) };
@@ -141,9 +141,9 @@ fn exponent<S: Simd>(a: F<S>) -> U<S> {
     a.bits() >> 23 & 255
 }
 
-/// The operand `a`, scaled if dividing `numerator` by `denominator` would leave the range of normal numbers, and
-/// whether the quotient must be scaled back. The rules are those of the hardware (measured on gfx1100 and gfx1201),
-/// which looks at exponents; the vendor's text would overflow.
+/// The operand `a`, scaled if dividing `numerator` by `denominator` would leave the range of normal numbers,
+/// and whether the quotient must be scaled back. The rules are those of the hardware (measured on gfx1100 and
+/// gfx1201), which looks at exponents; the vendor's text would overflow.
 #[inline(always)]
 fn division_scale<S: Simd>(cx: &Cx, a: F<S>, denominator: F<S>, numerator: F<S>) -> (F<S>, Mask<S>) {
     let (en, ed) = (exponent(numerator), exponent(denominator));
@@ -168,7 +168,8 @@ fn division_scale<S: Simd>(cx: &Cx, a: F<S>, denominator: F<S>, numerator: F<S>)
     (scaled, far | (!tiny & near))
 }
 
-/// The fused sum, scaled back if `v_div_scale` requested it: up if the quotient is large, down if it is small.
+/// The fused sum, scaled back if `v_div_scale` requested it: up if the quotient is large, down if it is
+/// small.
 #[inline(always)]
 fn division_sum<S: Simd>(cx: &Cx, a: U<S>, b: U<S>, c: U<S>, scale: Mask<S>) -> F<S> {
     let flags = scale.bits();

@@ -28,8 +28,8 @@ impl<O: Op> SimdBody for Uniform<O> {
         let cx = Cx::new(wave.mode, code, O::FLUSH, O::MODS);
         let result = wave.temp[RESULT].as_mut_ptr();
         let target = Target { low: result, lanes: LANES, bits: 1, full: false };
-        // SAFETY: operands were lowered for this wave; they are constants and rows of `temp`. A row of `temp` is larger
-        // than a result, which has at most two registers of sixteen lanes.
+        // SAFETY: operands were lowered for this wave; they are constants and rows of `temp`. A row of `temp`
+        // is larger than a result, which has at most two registers of sixteen lanes.
         let (mask, value) = unsafe {
             let mut rows = O::Args::<S>::rows::<false>(wave, code);
             O::Args::<S>::modify::<true>(&mut rows, &code.mods);

@@ -1,5 +1,5 @@
-//! 64-bit additions: `v_add_co_u32` and a following `v_add_co_ci_u32` that uses its carries, in one call. Most
-//! addresses are computed this way, and the loads that use them wait for the carries.
+//! 64-bit additions: `v_add_co_u32` and a following `v_add_co_ci_u32` that uses its carries, in one call.
+//! Most addresses are computed this way, and the loads that use them wait for the carries.
 
 use vgpu_isa::scalar;
 
@@ -12,7 +12,8 @@ use crate::lower::Context;
 use crate::simd::{LANES, Simd, U};
 use crate::{Code, Flow, Handler, Src, Wave};
 
-/// The handler of two codes that form an addition; none if they do not. It returns [`Flow::Run`] if it executed both.
+/// The handler of two codes that form an addition; none if they do not. It returns [`Flow::Run`] if it
+/// executed both.
 pub(crate) fn handler(low: &Code, high: &Code, context: &Context) -> Option<Handler> {
     let halves = std::ptr::fn_addr_eq(low.run, select::choose::<AddCoU32>(context, false))
         && std::ptr::fn_addr_eq(high.run, select::choose::<AddCoCiU32>(context, false));
@@ -34,8 +35,8 @@ impl SimdBody for WideAdd {
             return unsafe { S::call::<Lanes<AddCoU32, false>>(wave, code) };
         }
         let lanes = usize::from(wave.lanes);
-        // SAFETY: the caller's promise. The code was lowered with its other half after it. Each chunk's first result is
-        // in its register before the sources of the other half are read.
+        // SAFETY: the caller's promise. The code was lowered with its other half after it. Each chunk's first
+        // result is in its register before the sources of the other half are read.
         unsafe {
             let high = &*std::ptr::from_ref(code).add(1);
             let cx = Cx::new(wave.mode, code, 0, false);

@@ -1,4 +1,5 @@
-//! Images, exports and interpolation: recognised, measured and printed, but not supported by a compute device.
+//! Images, exports and interpolation: recognised, measured and printed, but not supported by a compute
+//! device.
 
 use super::{DecodeErrorKind, Decoder, Result, bits, unused};
 use crate::image::Image;

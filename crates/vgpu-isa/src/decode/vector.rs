@@ -79,8 +79,8 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// The word after a DPP16 instruction; returns the register of source 0. In the short encodings, which have no place for
-    /// them, it has modifiers.
+    /// The word after a DPP16 instruction; returns the register of source 0. In the short encodings, which
+    /// have no place for them, it has modifiers.
     fn dpp16(&mut self, inst: &mut Inst, short: Option<&Row>) -> Result<u32> {
         let word = self.word()?;
         inst.dpp = Some(Dpp::Row {
@@ -312,8 +312,8 @@ impl Decoder<'_> {
         Ok(inst)
     }
 
-    /// The scalar destination of a vector instruction that is not a lane mask: what one lane holds is not read into M0, and the
-    /// scalar results of gfx12 are not in EXEC.
+    /// The scalar destination of a vector instruction that is not a lane mask: what one lane holds is not
+    /// read into M0, and the scalar results of gfx12 are not in EXEC.
     fn lane_result(&mut self, op: Op, code: u32, of: Type) -> Result<Operand> {
         let result = self.scalar_result(code, of)?;
         let bad = match op {
@@ -323,7 +323,8 @@ impl Decoder<'_> {
         if bad { Err(DecodeErrorKind::BadOperand { code: code as u16 }) } else { Ok(result) }
     }
 
-    /// The up to three sources of the long encodings, of which the first may be described by a DPP word (gfx11 and later).
+    /// The up to three sources of the long encodings, of which the first may be described by a DPP word
+    /// (gfx11 and later).
     fn three_sources(&mut self, inst: &mut Inst, row: &Row, word: u32) -> Result<()> {
         let signature = row.op.signature_of(self.generation, self.wave64);
         // The word of DPP comes before a literal.
@@ -525,8 +526,8 @@ fn kind(op: Op, index: usize, dpp: bool, generation: Generation) -> Option<Kind>
     })
 }
 
-/// Sources that the field can name, but not the instruction. LLVM prints them with a remark that they are invalid. It says
-/// nothing of values that are no registers, which count as constants to it.
+/// Sources that the field can name, but not the instruction. LLVM prints them with a remark that they are
+/// invalid. It says nothing of values that are no registers, which count as constants to it.
 fn check_kinds(inst: &Inst, generation: Generation) -> Result<()> {
     if inst.sdwa.is_some() {
         return Ok(());
@@ -568,7 +569,8 @@ fn long_modifiers(mods: &mut Modifiers, row: &Row, generation: Generation, dpp: 
         if !form.optional_halves && (!row.true16 || form.halves_only) {
             return Err(DecodeErrorKind::ReservedBits);
         }
-        // LLVM then takes the instruction for one that names whole registers; on gfx11 that has modifiers if a source is a float.
+        // LLVM then takes the instruction for one that names whole registers; on gfx11 that has modifiers if
+        // a source is a float.
         mods.whole = true;
         mods.op_sel &= used;
         sources = if floats == 0 && !form.optional_halves { 0 } else { sources };

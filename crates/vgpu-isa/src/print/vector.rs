@@ -291,8 +291,8 @@ impl Printer<'_, '_> {
             count = index + 1;
             self.separate()?;
             let mut of = signature.src[index];
-            // LLVM takes constants in place of an accumulator of eight registers for 64-bit floats, of four for 32-bit ones.
-            // On gfx12 it takes those of halves for one half.
+            // LLVM takes constants in place of an accumulator of eight registers for 64-bit floats, of four
+            // for 32-bit ones. On gfx12 it takes those of halves for one half.
             if index == 2 && inst.op.has(Fact::WMMA) && !matches!(inst.src[2], Operand::Vgpr(_)) {
                 match self.generation {
                     Generation::Gfx11 => of = if self.wave == 32 { F64 } else { B32 },
@@ -390,7 +390,8 @@ impl Printer<'_, '_> {
         Ok(())
     }
 
-    /// One of the two instructions; `unmarked` if its literals look like inline constants where they could be some.
+    /// One of the two instructions; `unmarked` if its literals look like inline constants where they could be
+    /// some.
     fn vopd_half(
         &mut self,
         name: &str,

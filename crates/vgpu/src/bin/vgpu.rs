@@ -1,8 +1,8 @@
 //! Command-line tool of the virtual GPU.
 //!
-//! `vgpu disasm FILE` prints the machine code of a code object. `vgpu decode TARGET` prints the machine code given as
-//! hexadecimal text on standard input. `vgpu occupancy FILE` prints how many waves of each kernel fit on a device at
-//! once.
+//! `vgpu disasm FILE` prints the machine code of a code object. `vgpu decode TARGET` prints the machine code
+//! given as hexadecimal text on standard input. `vgpu occupancy FILE` prints how many waves of each kernel
+//! fit on a device at once.
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};

@@ -463,8 +463,8 @@ unsafe extern "C" fn coherency_set_type(agent: hsa_agent_t, kind: hsa_amd_cohere
 unsafe extern "C" fn convert_tick(agent: hsa_agent_t, tick: u64, system: *mut u64) -> S {
     call(|| {
         Agent::from_handle(agent)?.gpu()?;
-        // The times in completion signals are system times already. SAFETY: the caller's pointer is null or valid for a
-        // write.
+        // The times in completion signals are system times already. SAFETY: the caller's pointer is null or
+        // valid for a write.
         unsafe { write(system, tick) }
     })
 }

@@ -46,8 +46,8 @@ impl Beside {
                 None => busy = self.busy.changed.wait(busy).unwrap_or_else(PoisonError::into_inner),
             }
         };
-        // Free threads are used in order, so an index equal to the number of threads means that the thread is not
-        // started yet.
+        // Free threads are used in order, so an index equal to the number of threads means that the thread is
+        // not started yet.
         if index == self.threads.len() {
             let (sender, jobs) = channel();
             let busy = Arc::clone(&self.busy);

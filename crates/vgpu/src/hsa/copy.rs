@@ -15,7 +15,8 @@ use super::timeline::{self, Enqueued};
 use super::{S, call, call_always, machine, now, vmem, write};
 use crate::machine::{AccessKind, FaultKind, MemoryKind, Reader};
 
-/// Copies check this many bytes at a time against the machine's memory, so that freeing memory never waits long.
+/// Copies check this many bytes at a time against the machine's memory, so that freeing memory never waits
+/// long.
 const CHUNK: u64 = 1 << 20;
 /// The copy engines that a device reports.
 const ENGINES: u32 = 0b11;
@@ -42,8 +43,8 @@ fn is_known(address: u64, size: u64) -> bool {
     memory.find(address, size).is_some() || memory.spans(address, size)
 }
 
-/// Checks that the host may access the range: it must be in one allocation or in adjacent mappings, or outside all of
-/// them, as the program's own memory.
+/// Checks that the host may access the range: it must be in one allocation or in adjacent mappings, or
+/// outside all of them, as the program's own memory.
 fn check(address: u64, size: u64) -> Result<(), S> {
     let invalid = S::HSA_STATUS_ERROR_INVALID_ARGUMENT;
     // The first page is never mapped.
@@ -58,8 +59,8 @@ fn check(address: u64, size: u64) -> Result<(), S> {
         return Err(S::HSA_STATUS_ERROR_INVALID_ALLOCATION);
     }
     match memory.explain(AccessKind::Read, address, size) {
-        // The machine reserves the addresses of its own freed allocations. Those of other memory may belong to the
-        // program by now.
+        // The machine reserves the addresses of its own freed allocations. Those of other memory may belong
+        // to the program by now.
         FaultKind::UseAfterFree { freed, .. }
             if matches!(
                 freed.kind,
@@ -99,7 +100,8 @@ pub(super) unsafe extern "C" fn host_wrote(pointer: *const c_void, size: usize) 
 /// Copies bytes; the ranges may overlap.
 ///
 /// # Safety
-/// Memory outside the machine belongs to the program. It must be mapped, and nothing else may use it during this copy.
+/// Memory outside the machine belongs to the program. It must be mapped, and nothing else may use it during
+/// this copy.
 unsafe fn copy_bytes(to: u64, from: u64, size: u64) -> Result<(), S> {
     if size == 0 {
         return Ok(());
@@ -119,8 +121,9 @@ unsafe fn copy_bytes(to: u64, from: u64, size: u64) -> Result<(), S> {
         guarded(|| {
             check(to, length)?;
             check(from, length)?;
-            // SAFETY: both ranges were just found in live memory, which stays mapped while this thread is a reader, or
-            // belong to the program, as the caller promises. Kernels may access them at the same time, as on hardware.
+            // SAFETY: both ranges were just found in live memory, which stays mapped while this thread is a
+            // reader, or belong to the program, as the caller promises. Kernels may access them at the same
+            // time, as on hardware.
             unsafe { std::ptr::copy(from as *const u8, to as *mut u8, length as usize) };
             machine().memory().wrote(to, length);
             Ok(())
@@ -162,8 +165,8 @@ unsafe extern "C" fn memory_fill(pointer: *mut c_void, value: u32, count: usize)
                 }
                 let start = (address + offset) as *mut u32;
                 for index in 0..(length / 4) as usize {
-                    // SAFETY: the range is aligned and was just found in live memory, which stays mapped while this
-                    // thread is a reader.
+                    // SAFETY: the range is aligned and was just found in live memory, which stays mapped
+                    // while this thread is a reader.
                     unsafe { start.add(index).write(value) };
                 }
                 machine().memory().wrote(address + offset, length);
@@ -267,7 +270,8 @@ fn serve() {
     loop {
         let mut ready = None;
         let poll = if lock(&JOBS).is_empty() { POLL * 1000 } else { POLL };
-        // Ends from time to time even if nothing is ready, to adapt the polling interval to the number of entries.
+        // Ends from time to time even if nothing is ready, to adapt the polling interval to the number of
+        // entries.
         let mut looks = 0;
         wait_any_slowly(poll, || {
             ready = take_ready();
@@ -276,7 +280,8 @@ fn serve() {
         });
         let Some(job) = ready else { continue };
         let start = now();
-        // SAFETY: whoever asked for the copy keeps the program's own memory until the completion signal changes.
+        // SAFETY: whoever asked for the copy keeps the program's own memory until the completion signal
+        // changes.
         match unsafe { job.work.run() } {
             Ok(()) => {
                 let end = now();

@@ -1,7 +1,8 @@
 //! Memory as a file descriptor: exported to other APIs and processes, and imported from them.
 //!
-//! Here, memory is a file in host memory, not a driver's dma-buf; whoever holds the descriptor can map it. The same is
-//! true of what Mesa's CPU drivers export ([`mesa`]). This is how buffers are shared with Vulkan where there is no GPU.
+//! Here, memory is a file in host memory, not a driver's dma-buf; whoever holds the descriptor can map it.
+//! The same is true of what Mesa's CPU drivers export ([`mesa`]). This is how buffers are shared with Vulkan
+//! where there is no GPU.
 
 use std::ffi::{c_int, c_void};
 use std::fs::File;
@@ -92,8 +93,8 @@ struct Behind {
 }
 
 impl Behind {
-    /// This library's own files are memory as a whole. For Mesa's files, the header gives the range. Other files are
-    /// not accepted.
+    /// This library's own files are memory as a whole. For Mesa's files, the header gives the range. Other
+    /// files are not accepted.
     fn of(descriptor: c_int) -> Result<Behind, S> {
         let name = name_of(descriptor).ok_or(INVALID)?;
         let (own, mesa) = (name.starts_with(OWN), name.starts_with(mesa::NAME));
@@ -164,8 +165,8 @@ unsafe extern "C" fn import(
     })
 }
 
-/// The extension of the same name. It is like [`import`], but maps only the first bytes, so that kernels can access no
-/// more.
+/// The extension of the same name. It is like [`import`], but maps only the first bytes, so that kernels can
+/// access no more.
 pub(super) unsafe extern "C" fn map_descriptor(
     agent: hsa_agent_t,
     descriptor: c_int,

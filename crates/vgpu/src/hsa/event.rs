@@ -35,8 +35,8 @@ impl Event {
         }
     }
 
-    /// Waits until `ready` returns true (the result is true) or the deadline passes (false). Calls it at least every
-    /// `poll`.
+    /// Waits until `ready` returns true (the result is true) or the deadline passes (false). Calls it at
+    /// least every `poll`.
     pub(super) fn wait_until(
         &self,
         deadline: Option<Instant>,

@@ -1,4 +1,5 @@
-//! Faults that cannot be reported through a queue's callback. They go to handlers of system events, or end the process.
+//! Faults that cannot be reported through a queue's callback. They go to handlers of system events, or end
+//! the process.
 
 use std::ffi::c_void;
 use std::io::Write;
@@ -12,8 +13,8 @@ use crate::machine::{Fault, FaultKind};
 
 type Callback = unsafe extern "C" fn(*const hsa_amd_event_t, *mut c_void) -> S;
 
-/// Handlers of events, with their data. The data is stored as a number, because only the handler knows what it points
-/// to.
+/// Handlers of events, with their data. The data is stored as a number, because only the handler knows what
+/// it points to.
 static HANDLERS: Mutex<Vec<(Callback, usize)>> = Mutex::new(Vec::new());
 
 /// The event for a fault: a memory access becomes a memory fault, and anything else an exception.

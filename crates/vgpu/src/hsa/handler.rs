@@ -46,8 +46,8 @@ fn add(entry: Entry) -> Result<(), S> {
     let mut started = true;
     THREAD.call_once(|| {
         started = std::thread::Builder::new().name("vgpu-handlers".to_owned()).spawn(serve).is_ok();
-        // SAFETY: the function may be called at any time. Functions that were registered before the first handler, such
-        // as destructors of a library's statics, run after it.
+        // SAFETY: the function may be called at any time. Functions that were registered before the first
+        // handler, such as destructors of a library's statics, run after it.
         if unsafe { libc::atexit(finish) } != 0 {
             tracing::debug!("callbacks that are due when the process ends may run late");
         }
@@ -99,7 +99,8 @@ fn serve() {
     loop {
         let mut due = None;
         let poll = if lock(&ENTRIES).is_empty() { POLL * 1000 } else { POLL };
-        // Ends from time to time even if nothing is due, to adapt the polling interval to the number of entries.
+        // Ends from time to time even if nothing is due, to adapt the polling interval to the number of
+        // entries.
         let mut looks = 0;
         wait_any_slowly(poll, || {
             due = take_due();

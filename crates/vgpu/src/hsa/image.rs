@@ -1,10 +1,11 @@
-//! Images backed by buffers: HSA's image extension for the geometry 1DB. Kernels load their elements with buffer
-//! instructions (`tex1Dfetch` of HIP). Other geometries do not exist here, because their instructions (`image_load`,
-//! `image_sample` …) are not executed.
+//! Images backed by buffers: HSA's image extension for the geometry 1DB. Kernels load their elements with
+//! buffer instructions (`tex1Dfetch` of HIP). Other geometries do not exist here, because their instructions
+//! (`image_load`, `image_sample` …) are not executed.
 //!
-//! As in AMD's runtime, the handle of an image or sampler is the address of its descriptor, which programs copy to
-//! where their kernels find it. An image descriptor has four words for the buffer instructions, and type, order and
-//! width in words 8 to 10. A sampler descriptor has eight words, which buffer instructions do not use.
+//! As in AMD's runtime, the handle of an image or sampler is the address of its descriptor, which programs
+//! copy to where their kernels find it. An image descriptor has four words for the buffer instructions, and
+//! type, order and width in words 8 to 10. A sampler descriptor has eight words, which buffer instructions do
+//! not use.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
@@ -54,26 +55,28 @@ fn forget(all: &Descriptors, handle: u64) -> Result<(), S> {
     lock(all).remove(&handle).map(drop).ok_or(INVALID)
 }
 
-/// Whether a device has images at all. gfx942 has no instructions for them, and AMD's runtime has no image functions
-/// there.
+/// Whether a device has images at all. gfx942 has no instructions for them, and AMD's runtime has no image
+/// functions there.
 fn has_images(device: &Device) -> bool {
     device.target().generation() != Generation::Gfx940
 }
 
-/// Whether a device reports images. For OpenCL, a device has all kinds of images or none, so none is reported there;
-/// HIP asks for each kind. The functions exist in either case, because some versions of OpenCL make samplers without
-/// asking.
+/// Whether a device reports images. For OpenCL, a device has all kinds of images or none, so none is reported
+/// there; HIP asks for each kind. The functions exist in either case, because some versions of OpenCL make
+/// samplers without asking.
 pub(super) fn tells_of_images(device: &Device) -> bool {
     has_images(device) && !is_opencl()
 }
 
-/// The name of AMD's OpenCL starts with this in all versions. OpenCL asks the same questions as its sibling, AMD's HIP.
+/// The name of AMD's OpenCL starts with this in all versions. OpenCL asks the same questions as its sibling,
+/// AMD's HIP.
 const OPENCL: &[u8] = b"libamdocl64.so";
 
 /// Whether AMD's OpenCL is loaded in this process.
 fn is_opencl() -> bool {
     unsafe extern "C" fn look(library: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> libc::c_int {
-        // SAFETY: the loader passes a description that lives as long as the call, with a name that ends with 0 or is null.
+        // SAFETY: the loader passes a description that lives as long as the call, with a name that ends with
+        // 0 or is null.
         let name = unsafe { (*library).dlpi_name };
         if name.is_null() {
             return 0;
@@ -121,8 +124,8 @@ fn channel(kind: hsa_ext_image_channel_type32_t) -> Option<(u8, NumberFormat)> {
     })
 }
 
-/// The number of channels of an order in memory, and the sources of x, y, z and w of a result: 0, 1, or 4 and up for a
-/// channel.
+/// The number of channels of an order in memory, and the sources of x, y, z and w of a result: 0, 1, or 4 and
+/// up for a channel.
 fn order(order: hsa_ext_image_channel_order32_t) -> Option<(u8, [u32; 4])> {
     use hsa_ext_image_channel_order_t as O;
     const X: u32 = 4;
@@ -186,7 +189,8 @@ fn words(
     let generation = device.target().generation();
     let code = u32::from(format.code(generation)?);
     let code = match generation {
-        // In instruction codes, the data format is below the number format; in descriptors, it is the other way round.
+        // In instruction codes, the data format is below the number format; in descriptors, it is the other
+        // way round.
         Generation::Gfx9 | Generation::Gfx940 => (code >> 4 & 7) << 12 | (code & 15) << 15,
         // With the resource level bit, which all gfx10 descriptors have.
         Generation::Gfx10 => code << 12 | 1 << 24,
@@ -407,8 +411,8 @@ pub(super) unsafe fn info(
 ) -> Option<Result<(), S>> {
     use hsa_agent_info_t as I;
     let has = |size: u32| if has_images(device) { size } else { 0 };
-    // The header says `size_t`, but AMD's runtime writes 32-bit words, and AMD's HIP provides no more room. SAFETY: as
-    // this function's contract.
+    // The header says `size_t`, but AMD's runtime writes 32-bit words, and AMD's HIP provides no more room.
+    // SAFETY: as this function's contract.
     Some(unsafe {
         match attribute {
             I::HSA_EXT_AGENT_INFO_IMAGE_1DB_MAX_ELEMENTS => write(value.cast(), has(MAX_ELEMENTS)),

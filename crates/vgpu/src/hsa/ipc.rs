@@ -77,7 +77,8 @@ impl Shared {
     }
 }
 
-/// Whether the size that a caller passes is the requested one, or that rounded up to pages, which older programs pass.
+/// Whether the size that a caller passes is the requested one, or that rounded up to pages, which older
+/// programs pass.
 fn is_size(given: u64, asked: u64) -> bool {
     given == asked || given == asked.next_multiple_of(PAGE as u64)
 }

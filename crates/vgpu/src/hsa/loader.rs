@@ -114,8 +114,8 @@ unsafe extern "C" fn reader_from_memory(
 fn read_file(file: i32, offset: u64, size: Option<u64>) -> Result<Vec<u8>, S> {
     use std::os::fd::FromRawFd;
     use std::os::unix::fs::FileExt;
-    // SAFETY: the file is only borrowed: `ManuallyDrop` leaves closing it to the caller. If the number is not an open
-    // file, every call fails.
+    // SAFETY: the file is only borrowed: `ManuallyDrop` leaves closing it to the caller. If the number is not
+    // an open file, every call fails.
     let file = std::mem::ManuallyDrop::new(unsafe { std::fs::File::from_raw_fd(file) });
     let invalid = S::HSA_STATUS_ERROR_INVALID_FILE;
     let end = file.metadata().map_err(|_| invalid)?.len();
@@ -367,8 +367,8 @@ unsafe extern "C" fn agent_variable_define(
     })
 }
 
-/// Whether programs may use a symbol: kernels (through their descriptors) and variables. The code symbol of a kernel,
-/// which some programs try first, is hidden.
+/// Whether programs may use a symbol: kernels (through their descriptors) and variables. The code symbol of a
+/// kernel, which some programs try first, is hidden.
 fn is_visible(symbol: &code_object::Symbol) -> bool {
     matches!(symbol.kind, SymbolKind::KernelDescriptor | SymbolKind::Object) && !symbol.undefined
 }

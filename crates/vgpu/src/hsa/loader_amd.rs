@@ -75,7 +75,8 @@ unsafe extern "C" fn query_segment_descriptors(
             }
         }
         drop(state);
-        // SAFETY: the caller's counter is valid; a list that is not null has as many entries as the counter says.
+        // SAFETY: the caller's counter is valid; a list that is not null has as many entries as the counter
+        // says.
         unsafe {
             if descriptors.is_null() {
                 return write(count, list.len());

@@ -1,9 +1,9 @@
-//! The compute units that a queue's kernels run on: those that `HSA_CU_MASK` allows, narrowed down to the program's own
-//! selection.
+//! The compute units that a queue's kernels run on: those that `HSA_CU_MASK` allows, narrowed down to the
+//! program's own selection.
 //!
-//! `HSA_CU_MASK` is a list of sets `GPUs:units`, separated by `;`. Both sides are lists of numbers and ranges, as in
-//! `0-1:0-3,6`; the units can also be a hexadecimal mask, as in `2:0xf0`. GPUs that it does not name have all of their
-//! units.
+//! `HSA_CU_MASK` is a list of sets `GPUs:units`, separated by `;`. Both sides are lists of numbers and
+//! ranges, as in `0-1:0-3,6`; the units can also be a hexadecimal mask, as in `2:0xf0`. GPUs that it does not
+//! name have all of their units.
 
 use std::ops::RangeInclusive;
 

@@ -1,9 +1,9 @@
 //! Memory files that Mesa's CPU drivers export: Vulkan's lavapipe, and llvmpipe below it.
 //!
-//! Such a file (`VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT`) begins with a header: its length, the offset of the
-//! memory, and an id of the Mesa build. The memory extends to the end of the file, some bytes beyond what the program
-//! asked for. Mesa seals the file's length. The layout is internal to Mesa and undocumented. Versions 22.3 and 25.0 use
-//! it; files that do not match it are refused.
+//! Such a file (`VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT`) begins with a header: its length, the offset
+//! of the memory, and an id of the Mesa build. The memory extends to the end of the file, some bytes beyond
+//! what the program asked for. Mesa seals the file's length. The layout is internal to Mesa and undocumented.
+//! Versions 22.3 and 25.0 use it; files that do not match it are refused.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -44,8 +44,8 @@ mod tests {
 
     #[test]
     fn memory_is_behind_a_header_that_fits_its_file() {
-        // Mesa's file for 10,000 bytes: one page for the header, which has 32 bytes, and 8 more bytes before the
-        // memory.
+        // Mesa's file for 10,000 bytes: one page for the header, which has 32 bytes, and 8 more bytes before
+        // the memory.
         assert_eq!(part(&header(14_136, 4096), 14_136), Some((4096, 10_040)));
         for (written, offset, length) in [
             (14_136, 4096, 14_137),

@@ -1,8 +1,8 @@
 //! The packet processor of a queue.
 //!
-//! Packets are processed in order, one at a time. Only kernels can run concurrently: a kernel followed by one without
-//! the barrier bit runs on its own thread. A packet is copied before its slot is released, so producers never wait for
-//! a kernel to end.
+//! Packets are processed in order, one at a time. Only kernels can run concurrently: a kernel followed by one
+//! without the barrier bit runs on its own thread. A packet is copied before its slot is released, so
+//! producers never wait for a kernel to end.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -36,8 +36,8 @@ fn is_ordered(header: u16) -> bool {
     header >> hsa_packet_header_t::HSA_PACKET_HEADER_BARRIER.0 & 1 != 0
 }
 
-/// How long to wait for a packet that is reserved but not written, to see whether it may run concurrently with the one
-/// before it.
+/// How long to wait for a packet that is reserved but not written, to see whether it may run concurrently
+/// with the one before it.
 const RESERVED: Duration = Duration::from_millis(20);
 
 /// Whether the next packet is a kernel that may run concurrently with this one.
@@ -94,8 +94,8 @@ impl Packet {
         Ok(signals)
     }
 
-    /// The kernel of a dispatch packet with a nonzero number of dimensions; `place` is where kernels can read the
-    /// packet.
+    /// The kernel of a dispatch packet with a nonzero number of dimensions; `place` is where kernels can read
+    /// the packet.
     fn dispatch(&self, queue: &Queue, id: u64, place: u64) -> Dispatch {
         let dimensions = self.u16(2) & 3;
         // Sizes in dimensions that the dispatch does not have count as 1, whatever the packet says.
@@ -125,8 +125,8 @@ impl Packet {
 /// The offset of the completion signal in every type of packet.
 const COMPLETION: usize = 56;
 
-/// Processes packets until the queue stops or fails. A panic in this code also fails the queue, so nobody waits for
-/// packets for ever.
+/// Processes packets until the queue stops or fails. A panic in this code also fails the queue, so nobody
+/// waits for packets for ever.
 pub(super) fn run_processor(queue: &Arc<Queue>) {
     if catch_unwind(AssertUnwindSafe(|| serve(queue))).is_err() {
         let report = "the packet processor of the queue panicked".to_owned();
@@ -140,7 +140,8 @@ fn serve(queue: &Arc<Queue>) {
     while queue.wait_for_packet(id) {
         let header = queue.header(id).load(Ordering::Acquire);
         let mut packet = Packet([0; PACKET as usize]);
-        // SAFETY: the slot is in the ring, which the queue keeps; the header shows that its producer is done with it.
+        // SAFETY: the slot is in the ring, which the queue keeps; the header shows that its producer is done
+        // with it.
         unsafe {
             std::ptr::copy_nonoverlapping(
                 queue.slot(id) as *const u8,
@@ -181,8 +182,8 @@ fn run(queue: &Queue, id: u64, header: u16, packet: &Packet) -> bool {
     }
 }
 
-/// Processes a packet and completes its signal. Returns false if the queue was stopped first. The caller reports
-/// errors, so that the packet is no longer in progress when the callback runs.
+/// Processes a packet and completes its signal. Returns false if the queue was stopped first. The caller
+/// reports errors, so that the packet is no longer in progress when the callback runs.
 pub(super) fn complete(
     queue: &Queue,
     id: u64,
@@ -303,7 +304,8 @@ fn dispatch(queue: &Queue, id: u64, packet: &Packet, place: u64) -> Result<Proce
         return Err(Failure { status: S::HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, report, fault: None });
     }
     let dispatch = packet.dispatch(queue, id, place);
-    // SAFETY: the place is in the queue's block, aligned, and belongs to this thread while no kernel that reads it runs.
+    // SAFETY: the place is in the queue's block, aligned, and belongs to this thread while no kernel that
+    // reads it runs.
     unsafe {
         std::ptr::copy_nonoverlapping(packet.0.as_ptr(), place as *mut u8, PACKET as usize);
     }

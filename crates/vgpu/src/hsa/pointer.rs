@@ -14,14 +14,15 @@ type Released = unsafe extern "C" fn(*mut c_void, *mut c_void);
 /// A callback for the end of an allocation.
 pub(super) struct Notifier {
     callback: Released,
-    /// The address that it was registered with, and its data. Both are numbers, because only the program knows what
-    /// they point to.
+    /// The address that it was registered with, and its data. Both are numbers, because only the program
+    /// knows what they point to.
     pointer: usize,
     user_data: usize,
 }
 
 impl Notifier {
-    /// Announces that the memory is about to be freed. No lock may be held, because callbacks call HSA functions.
+    /// Announces that the memory is about to be freed. No lock may be held, because callbacks call HSA
+    /// functions.
     pub(super) fn tell(self) {
         // SAFETY: whoever registered the callback allowed this call.
         unsafe { (self.callback)(self.pointer as *mut c_void, self.user_data as *mut c_void) };

@@ -51,8 +51,8 @@ impl Pool {
         pools.get((number % 16) as usize).cloned().ok_or(invalid)
     }
 
-    /// A number that distinguishes the pool from the process's other pools. It also identifies the pool in another
-    /// process with the same devices.
+    /// A number that distinguishes the pool from the process's other pools. It also identifies the pool in
+    /// another process with the same devices.
     pub(super) fn number(&self) -> Option<u8> {
         u8::try_from(self.handle().handle - FIRST_POOL).ok()
     }
@@ -119,9 +119,9 @@ impl Pool {
         }
     }
 
-    /// The number of bytes of an allocation that kernels can access. Host memory for kernel arguments is rounded up to
-    /// pages, as on hardware, because compilers read arguments in blocks that end beyond the last one. Other memory is
-    /// exact to the byte.
+    /// The number of bytes of an allocation that kernels can access. Host memory for kernel arguments is
+    /// rounded up to pages, as on hardware, because compilers read arguments in blocks that end beyond the
+    /// last one. Other memory is exact to the byte.
     pub(super) fn reach(&self, size: u64) -> u64 {
         match self {
             Pool::HostFine | Pool::HostKernarg => size.next_multiple_of(PAGE as u64),
@@ -295,8 +295,8 @@ unsafe extern "C" fn agent_pool_info(
         let pool = Pool::from_handle(handle)?;
         let own = agent.handle() == pool.owner().handle();
         let reachable = own || pool.kind().is_some();
-        // SAFETY: the caller's pointer is null or valid for a write of the attribute's type; for links, there is room
-        // for one per hop.
+        // SAFETY: the caller's pointer is null or valid for a write of the attribute's type; for links, there
+        // is room for one per hop.
         unsafe {
             match attribute {
                 I::HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS => {
@@ -493,7 +493,8 @@ unsafe extern "C" fn lock_memory(
             // SAFETY: the caller's list has `count` agents.
             unsafe { check_agents(count as usize, agents) }?;
         }
-        // SAFETY: the caller keeps the memory mapped until `hsa_amd_memory_unlock`; the pointer is valid for a write.
+        // SAFETY: the caller keeps the memory mapped until `hsa_amd_memory_unlock`; the pointer is valid for
+        // a write.
         unsafe {
             lock_range(host as u64, size as u64)?;
             write(agent_pointer, host)

@@ -1,5 +1,5 @@
-//! AQL queues: real `amd_queue_t` structs and packets in memory that kernels can access. Each queue is served by its
-//! own thread.
+//! AQL queues: real `amd_queue_t` structs and packets in memory that kernels can access. Each queue is served
+//! by its own thread.
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::{c_char, c_void};
@@ -23,7 +23,8 @@ use crate::machine::{Counters, Device, Fault, MemoryKind, PRIVATE_APERTURE, SHAR
 pub(super) const PACKET: u64 = 64;
 /// The maximum number of kernels that run concurrently with another one of the same queue.
 pub(super) const BESIDE: usize = 15;
-/// The offset of the packets that are being processed, for kernels that read them. They follow the queue's struct.
+/// The offset of the packets that are being processed, for kernels that read them. They follow the queue's
+/// struct.
 const CURRENT_PACKET: u64 = (size_of::<amd_queue_v2_t>() as u64).next_multiple_of(PACKET);
 const BLOCK: u64 = CURRENT_PACKET + (1 + BESIDE as u64) * PACKET;
 /// How long a recently used queue polls frequently for packets that no doorbell announced.
@@ -52,10 +53,11 @@ pub(super) struct Queue {
     entered: Mutex<usize>,
     /// Notified when a packet is no longer being processed.
     left: Condvar,
-    /// The next packet to process. Kernels may write the struct's field for it, so this copy is authoritative.
+    /// The next packet to process. Kernels may write the struct's field for it, so this copy is
+    /// authoritative.
     read: AtomicU64,
-    /// The packet that the processor waits for, when all earlier ones are processed or run concurrently; [`BUSY`] if
-    /// there is none.
+    /// The packet that the processor waits for, when all earlier ones are processed or run concurrently;
+    /// [`BUSY`] if there is none.
     awaited: AtomicU64,
     /// The number of kernels that run concurrently with the packet processor.
     pub(super) beside: AtomicUsize,
@@ -224,7 +226,8 @@ impl Queue {
             queue_properties: amd_queue_properties_t::AMD_QUEUE_PROPERTIES_IS_PTR64.0 as u32,
             ..Default::default()
         };
-        // SAFETY: the block was just allocated, is page-aligned and larger than the struct, and nobody else knows it.
+        // SAFETY: the block was just allocated, is page-aligned and larger than the struct, and nobody else
+        // knows it.
         unsafe { (self.address as *mut amd_queue_v2_t).write(structure) };
         for slot in 0..self.size {
             self.header(slot).store(packet::INVALID, Ordering::Relaxed);
@@ -244,8 +247,8 @@ impl Queue {
 
     /// The header of a packet.
     pub(super) fn header(&self, id: u64) -> &AtomicU16 {
-        // SAFETY: the address is that of a packet in the ring, which is freed when the queue is dropped. Producers publish
-        // the header with an atomic store.
+        // SAFETY: the address is that of a packet in the ring, which is freed when the queue is dropped.
+        // Producers publish the header with an atomic store.
         unsafe { AtomicU16::from_ptr(self.slot(id) as *mut u16) }
     }
 
@@ -282,15 +285,16 @@ impl Queue {
         written
     }
 
-    /// The missing packet: all earlier ones are complete, and it has not been written. None while the queue works or
-    /// after it has ended.
+    /// The missing packet: all earlier ones are complete, and it has not been written. None while the queue
+    /// works or after it has ended.
     fn missing(&self) -> Option<u64> {
         let awaited = self.awaited.load(Ordering::Acquire);
         let missing = awaited != BUSY
             && !self.is_stopped()
             && self.beside.load(Ordering::Acquire) == 0
             && !packet::is_written(self.header(awaited).load(Ordering::Acquire));
-        // The processor waits for each packet only once, so it had not taken the packet when the header was read.
+        // The processor waits for each packet only once, so it had not taken the packet when the header was
+        // read.
         (missing && self.awaited.load(Ordering::Acquire) == awaited).then_some(awaited)
     }
 
@@ -309,7 +313,8 @@ impl Queue {
         !self.is_stopped()
     }
 
-    /// Registers that a packet is being processed, until the result is dropped; none if the queue has stopped.
+    /// Registers that a packet is being processed, until the result is dropped; none if the queue has
+    /// stopped.
     pub(super) fn enter(&self) -> Option<Entered<'_>> {
         let mut entered = lock(&self.entered);
         // Whoever stops the queue checks the count afterwards.
@@ -327,12 +332,12 @@ impl Queue {
         }
     }
 
-    /// Ends the queue: no further packet is processed. Returns the status to [report](Self::tell), if this was the
-    /// first failure.
+    /// Ends the queue: no further packet is processed. Returns the status to [report](Self::tell), if this
+    /// was the first failure.
     pub(super) fn end(&self, failure: Failure) -> Option<S> {
         let mut known = lock(&self.failure);
-        // If the report is what ends the process, it is written there. If a callback gets it, it is written after the
-        // callback.
+        // If the report is what ends the process, it is written there. If a callback gets it, it is written
+        // after the callback.
         if known.is_some() || (failure.fault.is_none() && self.callback.is_none()) {
             failure.log(self.id);
         }
@@ -344,13 +349,13 @@ impl Queue {
         is_first.then_some(status)
     }
 
-    /// Reports the queue's failure to its creator, once none of its packets is being processed. Afterwards, memory that
-    /// its kernels use may be freed. The caller's own packet must have been processed.
+    /// Reports the queue's failure to its creator, once none of its packets is being processed. Afterwards,
+    /// memory that its kernels use may be freed. The caller's own packet must have been processed.
     pub(super) fn tell(&self, status: S) {
         self.settle();
         if let Some(callback) = self.callback {
-            // SAFETY: whoever created the queue allowed this call of the callback from another thread. No lock is held
-            // here, because callbacks call HSA functions.
+            // SAFETY: whoever created the queue allowed this call of the callback from another thread. No
+            // lock is held here, because callbacks call HSA functions.
             unsafe { callback(status, self.address as *mut hsa_queue_t, self.data as *mut c_void) };
             let failure = lock(&self.failure);
             if let Some(failure) = failure.as_ref().filter(|_| !self.report_taken.load(Ordering::Acquire)) {
@@ -379,8 +384,8 @@ impl Queue {
         notify_any();
     }
 
-    /// Waits until no packet of the stopped queue is being processed. Kernels react within a time slice, whatever they
-    /// do.
+    /// Waits until no packet of the stopped queue is being processed. Kernels react within a time slice,
+    /// whatever they do.
     fn settle(&self) {
         let mut entered = lock(&self.entered);
         while *entered != 0 {
@@ -487,8 +492,8 @@ unsafe extern "C" fn inactivate(queue: *mut hsa_queue_t) -> S {
     })
 }
 
-/// Copies a queue's text to the caller's buffer, NUL-terminated and truncated to its size. Returns the full length, or
-/// 0 if there is no text.
+/// Copies a queue's text to the caller's buffer, NUL-terminated and truncated to its size. Returns the full
+/// length, or 0 if there is no text.
 ///
 /// # Safety
 /// `buffer` is null or has `size` bytes.

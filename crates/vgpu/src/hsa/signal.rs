@@ -29,7 +29,8 @@ static OPEN_KINDS: [AtomicU8; CAPACITY as usize] = [const { AtomicU8::new(0) }; 
 /// Signals that kernels can only read.
 static GUARDED: Slab = Slab::new(MemoryKind::Guarded, SIZE, &GUARDED_KINDS);
 static GUARDED_KINDS: [AtomicU8; CAPACITY as usize] = [const { AtomicU8::new(0) }; CAPACITY as usize];
-/// Signals shared with other processes. A change in another process sends no notification here, so waiters poll.
+/// Signals shared with other processes. A change in another process sends no notification here, so waiters
+/// poll.
 static SHARED: Slab = Slab::new(MemoryKind::Host, PAGE, &SHARED_KINDS);
 static SHARED_KINDS: [AtomicU8; SHARED_CAPACITY as usize] =
     [const { AtomicU8::new(0) }; SHARED_CAPACITY as usize];
@@ -121,7 +122,8 @@ impl Slab {
     }
 }
 
-/// The doorbells of doorbell signals. Kernels can overwrite the signals' memory, so the pointer in it is not used.
+/// The doorbells of doorbell signals. Kernels can overwrite the signals' memory, so the pointer in it is not
+/// used.
 static DOORBELLS: LazyLock<RwLock<HashMap<u64, &'static Doorbell>>> = LazyLock::new(RwLock::default);
 
 /// The target of a queue's doorbell signal: the last index that was rung, and the event to notify.
@@ -186,8 +188,8 @@ impl Signal {
         lock(&FILES).get(&self.0).cloned()
     }
 
-    /// Makes kernels send an interrupt when they change the value, so that waiters need not poll. They store the
-    /// event's number in the mailbox, which nobody reads, and send it.
+    /// Makes kernels send an interrupt when they change the value, so that waiters need not poll. They store
+    /// the event's number in the mailbox, which nobody reads, and send it.
     fn set_mailbox(self) {
         // SAFETY: only the fields' addresses are formed.
         let (mailbox, event) =
@@ -256,8 +258,8 @@ impl Signal {
 
     fn word<T>(self, field: *mut T) -> &'static AtomicI64 {
         const { assert!(size_of::<T>() == 8) };
-        // SAFETY: the field is 8 aligned bytes of the signals' memory, which is never unmapped, and every access by the host
-        // is atomic.
+        // SAFETY: the field is 8 aligned bytes of the signals' memory, which is never unmapped, and every
+        // access by the host is atomic.
         unsafe { AtomicI64::from_ptr(field.cast()) }
     }
 
@@ -406,8 +408,8 @@ pub(super) fn wait_any(deadline: Option<Instant>, ready: impl FnMut() -> bool) -
     ANY.wait_until(deadline, POLL, ready)
 }
 
-/// Like [`wait_any`], for a service thread that may have nothing to wait for. `poll` is the longest interval between
-/// calls of `ready`.
+/// Like [`wait_any`], for a service thread that may have nothing to wait for. `poll` is the longest interval
+/// between calls of `ready`.
 pub(super) fn wait_any_slowly(poll: Duration, ready: impl FnMut() -> bool) -> bool {
     ANY.wait_until(None, poll, ready)
 }
@@ -707,8 +709,8 @@ unsafe extern "C" fn copy_time(signal: hsa_signal_t, time: *mut hsa_amd_profilin
     })
 }
 
-/// Uses one function for all names of an operation, which differ in the requested memory order. It has the strongest
-/// order.
+/// Uses one function for all names of an operation, which differ in the requested memory order. It has the
+/// strongest order.
 macro_rules! orders {
     ($builder:ident, $function:expr, $($name:ident)*) => {
         $($builder.$name($function);)*

@@ -31,8 +31,8 @@ unsafe extern "C" fn init() -> S {
 }
 
 unsafe extern "C" fn shut_down() -> S {
-    // All objects stay until the process ends. The next user of the runtime may be a library that does not know about
-    // the previous one.
+    // All objects stay until the process ends. The next user of the runtime may be a library that does not
+    // know about the previous one.
     call_always(|| {
         let counted = USERS.fetch_update(Ordering::AcqRel, Ordering::Acquire, |users| users.checked_sub(1));
         counted.map(|_| ()).map_err(|_| S::HSA_STATUS_ERROR_NOT_INITIALIZED)

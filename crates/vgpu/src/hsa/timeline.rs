@@ -118,8 +118,8 @@ impl Place {
     }
 }
 
-/// The doorbell rings of a queue and the packets that were processed before their ring. The packet processor polls, so
-/// it does not wait for the doorbell.
+/// The doorbell rings of a queue and the packets that were processed before their ring. The packet processor
+/// polls, so it does not wait for the doorbell.
 #[derive(Default)]
 pub(super) struct Arrows(Mutex<Ends>);
 
@@ -188,8 +188,8 @@ impl Arrows {
     }
 }
 
-/// An arrow cannot go back in time. A kernel that started before its doorbell was rung was enqueued, at the latest,
-/// when it started.
+/// An arrow cannot go back in time. A kernel that started before its doorbell was rung was enqueued, at the
+/// latest, when it started.
 fn connect(arrow: u64, from: Place, to: Place) {
     let enqueued = from.inside().min(to.start);
     timeline::flow(arrow, (from.track, enqueued), (to.track, to.inside()));

@@ -1,8 +1,8 @@
 //! Virtual memory: reserved addresses, memory without an address, and mappings between them.
 //!
-//! Memory is an unnamed file, so it can be mapped at several addresses and passed to other processes. Kernels can
-//! access a mapping, with exact bounds, while some device has access rights to it. Accessing other reserved addresses
-//! is a fault.
+//! Memory is an unnamed file, so it can be mapped at several addresses and passed to other processes. Kernels
+//! can access a mapping, with exact bounds, while some device has access rights to it. Accessing other
+//! reserved addresses is a fault.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CString, c_int, c_void};
@@ -36,9 +36,9 @@ struct Physical {
 
 /// An amount of memory counted against a device.
 struct Charge {
-    /// This is stored, not looked up when dropped. Code that the drop of a `static` can reach is compiled into every
-    /// program. A path from there to [`machine`] would pull the executor into the library's unit tests, which would
-    /// then take minutes to build.
+    /// This is stored, not looked up when dropped. Code that the drop of a `static` can reach is compiled
+    /// into every program. A path from there to [`machine`] would pull the executor into the library's unit
+    /// tests, which would then take minutes to build.
     memory: &'static Memory,
     size: u64,
     device: Option<usize>,
@@ -77,8 +77,8 @@ struct State {
 
 /// This lock is held while the machine waits for copies to leave a mapping.
 static STATE: LazyLock<Mutex<State>> = LazyLock::new(Mutex::default);
-/// The sizes of reserved ranges. They have their own lock, because copies need them and others wait for copies while
-/// holding `STATE`.
+/// The sizes of reserved ranges. They have their own lock, because copies need them and others wait for
+/// copies while holding `STATE`.
 static RESERVED: Mutex<BTreeMap<u64, u64>> = Mutex::new(BTreeMap::new());
 static NEXT_HANDLE: AtomicU64 = AtomicU64::new(0x3E30_0000_0001);
 
@@ -170,8 +170,8 @@ unsafe extern "C" fn reserve_align(
         }
         let length = size.checked_add(alignment).ok_or(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
         let hint = if address.is_multiple_of(alignment) { address } else { 0 };
-        // SAFETY: new mappings at addresses chosen by the system do not affect existing ones, and the parts outside the
-        // aligned range are unmapped.
+        // SAFETY: new mappings at addresses chosen by the system do not affect existing ones, and the parts
+        // outside the aligned range are unmapped.
         let start = unsafe {
             let base = libc::mmap(
                 hint as *mut c_void,
@@ -335,7 +335,8 @@ fn apply(address: u64, mapped: &mut Mapped) -> Result<(), S> {
     if mapped.known != wanted && mapped.known.take().is_some() {
         memory.unregister(address).map_err(|error| status_of(&error))?;
     }
-    // SAFETY: the range belongs to this mapping; accesses that kernels may still make are allowed before and after.
+    // SAFETY: the range belongs to this mapping; accesses that kernels may still make are allowed before and
+    // after.
     if unsafe { libc::mprotect(address as *mut c_void, size as usize, protection) } != 0 {
         return Err(S::HSA_STATUS_ERROR_OUT_OF_RESOURCES);
     }
@@ -426,7 +427,8 @@ unsafe extern "C" fn import(descriptor: c_int, out: *mut hsa_amd_vmem_alloc_hand
         if out.is_null() || descriptor < 0 {
             return Err(INVALID);
         }
-        // SAFETY: the caller keeps the descriptor open during the call; if it is not open, there is an error below.
+        // SAFETY: the caller keeps the descriptor open during the call; if it is not open, there is an error
+        // below.
         let file = unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned().map_err(|_| INVALID)?;
         let file = File::from(file);
         let size = file.metadata().map_err(|_| INVALID)?.len();

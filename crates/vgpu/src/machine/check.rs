@@ -1,5 +1,5 @@
-//! Checks that take time and are off by default: for uninitialised values, for data races in LDS, and for barriers that
-//! not all waves reach.
+//! Checks that take time and are off by default: for uninitialised values, for data races in LDS, and for
+//! barriers that not all waves reach.
 //!
 //! | module | holds |
 //! |---|---|
@@ -14,8 +14,8 @@
 //! | `races` | which wave accessed which byte of LDS, and what orders accesses |
 //! | `barriers` | which waves reach which barriers |
 //!
-//! All of these are observers of dispatches, and an unchecked dispatch has no observers. One more check, for accesses
-//! beyond the end of LDS, is made in the LDS access itself.
+//! All of these are observers of dispatches, and an unchecked dispatch has no observers. One more check, for
+//! accesses beyond the end of LDS, is made in the LDS access itself.
 
 mod barriers;
 pub mod depend;

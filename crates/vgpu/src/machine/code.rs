@@ -68,8 +68,8 @@ pub struct LoadedCode {
 }
 
 impl LoadedCode {
-    /// Loads a code object for a device. `resolve` returns the addresses of symbols that the code object does not
-    /// define.
+    /// Loads a code object for a device. `resolve` returns the addresses of symbols that the code object does
+    /// not define.
     pub(crate) fn load(
         memory: &Arc<Memory>,
         target: &'static Target,
@@ -128,8 +128,8 @@ impl LoadedCode {
             if !fits {
                 return Err(LoadError::TooLarge(segment.end()));
             }
-            // SAFETY: the image's `size` bytes are mapped and unshared until they are published, and the copy ends
-            // within them.
+            // SAFETY: the image's `size` bytes are mapped and unshared until they are published, and the copy
+            // ends within them.
             unsafe {
                 std::ptr::copy_nonoverlapping(
                     data.as_ptr(),
@@ -187,8 +187,8 @@ impl LoadedCode {
                 return Err(bad());
             }
             let data = value.to_le_bytes();
-            // SAFETY: `width` is 4 or 8, and that many bytes at `offset` are in the image, which is mapped and not yet
-            // shared.
+            // SAFETY: `width` is 4 or 8, and that many bytes at `offset` are in the image, which is mapped
+            // and not yet shared.
             unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), place as *mut u8, width as usize) };
         }
         Ok(())
@@ -234,7 +234,8 @@ impl LoadedCode {
         self.program.get_or_init(|| {
             let text = self.object.segments().iter().filter(|segment| segment.executable);
             let text = text.map(|segment| self.base + segment.vaddr..self.base + segment.end()).collect();
-            // SAFETY: the image stays mapped as long as `self`, which owns the program; kernels cannot write its code.
+            // SAFETY: the image stays mapped as long as `self`, which owns the program; kernels cannot write
+            // its code.
             unsafe { Program::in_memory(self.target.isa, text) }
         })
     }
@@ -264,8 +265,8 @@ impl LoadedCode {
         self.base + self.object.load_size()
     }
 
-    /// The address of a kernel's descriptor, the "kernel object" of a dispatch packet. Both `name` and `name.kd` are
-    /// accepted.
+    /// The address of a kernel's descriptor, the "kernel object" of a dispatch packet. Both `name` and
+    /// `name.kd` are accepted.
     pub fn kernel_object(&self, name: &str) -> Option<u64> {
         let kernel =
             self.object.kernels().iter().find(|kernel| kernel.name == name || kernel.symbol == name)?;
@@ -290,8 +291,8 @@ impl LoadedCode {
         Some(if symbol.absolute { symbol.value } else { self.base + symbol.value })
     }
 
-    /// The function that contains an offset: its symbol, and the offset in it. Functions that are not exported are
-    /// known only if the code object has debug information.
+    /// The function that contains an offset: its symbol, and the offset in it. Functions that are not
+    /// exported are known only if the code object has debug information.
     pub fn function_at(&self, offset: u64) -> Option<(String, u64)> {
         let exported = self
             .object

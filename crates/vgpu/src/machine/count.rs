@@ -9,8 +9,8 @@ use super::observe::{DispatchObserver, GroupObserver, Instrument, Step, Verdict}
 use crate::exec::Wave;
 use crate::isa::Class;
 
-/// Instructions that waves executed. Each counts once per wave, whatever EXEC is. Both instructions of a VOPD pair
-/// count. Waits and hints do not count, because they do nothing here.
+/// Instructions that waves executed. Each counts once per wave, whatever EXEC is. Both instructions of a VOPD
+/// pair count. Waits and hints do not count, because they do nothing here.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Executed {
     /// Instructions, each once per wave.

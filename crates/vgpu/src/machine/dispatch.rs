@@ -45,7 +45,8 @@ pub struct Dispatch {
     pub counters: bool,
     /// The checks that it runs with; none stands for [`Machine::checks`](super::Machine::checks).
     pub checks: Option<Checks>,
-    /// The compute units that it may run on, if not all of the device. Units that the device lacks are ignored.
+    /// The compute units that it may run on, if not all of the device. Units that the device lacks are
+    /// ignored.
     pub units: Option<UnitMask>,
 }
 
@@ -58,11 +59,11 @@ pub struct DispatchStats {
     pub end_ns: u64,
     /// How many workgroups ran.
     pub workgroups: u64,
-    /// The instructions that its waves executed, if [`Machine::count_instructions`](super::Machine::count_instructions)
-    /// was on when it began.
+    /// The instructions that its waves executed, if
+    /// [`Machine::count_instructions`](super::Machine::count_instructions) was on when it began.
     pub executed: Option<Executed>,
-    /// Its counters, if [`Dispatch::counters`] or [`Machine::set_counters`](super::Machine::set_counters) asked for
-    /// them when it began.
+    /// Its counters, if [`Dispatch::counters`] or [`Machine::set_counters`](super::Machine::set_counters)
+    /// asked for them when it began.
     pub counters: Option<Arc<Counters>>,
 }
 
@@ -184,7 +185,8 @@ fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError
         return Err(missing());
     }
     let metadata = code.object().kernels().iter().find(|kernel| kernel.descriptor_vaddr == offset);
-    // SAFETY: the bytes lie in a mapped segment of code that `code` keeps loaded, and are aligned for an array of bytes.
+    // SAFETY: the bytes lie in a mapped segment of code that `code` keeps loaded, and are aligned for an
+    // array of bytes.
     let bytes =
         unsafe { std::ptr::read_volatile(dispatch.kernel_object as *const [u8; KernelDescriptor::SIZE]) };
     let descriptor = KernelDescriptor::from_bytes(&bytes);
@@ -210,8 +212,8 @@ fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError
         return Err(DispatchError::TooManyWorkgroups { kernel, groups });
     }
     if let Some(metadata) = metadata {
-        // Runtimes enforce the workgroup size that a kernel was compiled for, and AMD's does not do so for the kernels
-        // that it starts itself. The device only needs enough registers for all waves.
+        // Runtimes enforce the workgroup size that a kernel was compiled for, and AMD's does not do so for
+        // the kernels that it starts itself. The device only needs enough registers for all waves.
         if metadata.max_flat_workgroup_size != 0 && items > metadata.max_flat_workgroup_size {
             let occupancy = Occupancy::new(&target.unit, target.resources(&descriptor, items, 0));
             let simds = target.unit.simds * occupancy.compute_units_per_unit();
@@ -246,8 +248,8 @@ fn prepare(device: &Device, dispatch: &Dispatch) -> Result<Launch, DispatchError
     }
     let preload = target.generation().is_cdna() && descriptor.kernarg_preload_spec_length() != 0;
     if preload {
-        // For hardware without argument preloading, the code starts with 256 bytes that load the arguments. This
-        // hardware preloads them and skips these bytes.
+        // For hardware without argument preloading, the code starts with 256 bytes that load the arguments.
+        // This hardware preloads them and skips these bytes.
         entry += 256;
     }
     Launch::new(device, code, kernel, descriptor, *dispatch, entry, lds, scratch)

@@ -104,8 +104,8 @@ impl Group {
             unsafe { lds.write_bytes(0, launch.lds_limit as usize) };
         }
         while self.waves.len() < waves {
-            // SAFETY: the group makes each wave point to the group's own buffers before it runs, and keeps them as
-            // long.
+            // SAFETY: the group makes each wave point to the group's own buffers before it runs, and keeps
+            // them as long.
             self.waves.push(unsafe { Wave::new(Access::new(Arc::clone(&self.memory))) });
         }
         self.states.clear();
@@ -156,8 +156,8 @@ impl Group {
         Ok(())
     }
 
-    /// Runs the waves in turn until all have ended, one has faulted, all only yield, or `stop` returns true. `stop` is
-    /// called before each time slice.
+    /// Runs the waves in turn until all have ended, one has faulted, all only yield, or `stop` returns true.
+    /// `stop` is called before each time slice.
     pub(super) fn turn(&mut self, launch: &Launch, reader: &Reader, stop: &dyn Fn() -> bool) -> Turn {
         let turn = self.run(launch, reader, stop);
         if !matches!(turn, Turn::Parked) {
@@ -187,8 +187,8 @@ impl Group {
                 let program = away.as_ref().unwrap_or(&launch.code).program();
                 let wave = &mut self.waves[index];
                 wave.access.begin_slice(self.memory.enter(reader));
-                // SAFETY: `begin` set the wave up for this launch: its registers, LDS and scratch memory are allocated for
-                // the kernel, and the program was lowered for the wave's size.
+                // SAFETY: `begin` set the wave up for this launch: its registers, LDS and scratch memory are
+                // allocated for the kernel, and the program was lowered for the wave's size.
                 let flow = unsafe {
                     if self.observers.is_empty() {
                         exec::run_unwatched(wave, program)
@@ -211,7 +211,8 @@ impl Group {
                     }
                     _ => {
                         ready = true;
-                        // SAFETY: `begin` set the file up for this launch, and the wave does not run meanwhile.
+                        // SAFETY: `begin` set the file up for this launch, and the wave does not run
+                        // meanwhile.
                         still &= wave.stands_still(unsafe { launch.vectors(wave.vgpr) });
                         continue;
                     }
@@ -235,9 +236,9 @@ impl Group {
         Turn::Parked
     }
 
-    /// Moves a wave that left its code object to its jump target, if that is in another code object: for example, when
-    /// calling a function whose address the program passed, or returning from it. The code object stays loaded while
-    /// the wave is in it.
+    /// Moves a wave that left its code object to its jump target, if that is in another code object: for
+    /// example, when calling a function whose address the program passed, or returning from it. The code
+    /// object stays loaded while the wave is in it.
     fn cross(&mut self, launch: &Launch, index: usize) -> bool {
         let wave = &mut self.waves[index];
         let Some(FaultKind::BadJump { target }) = wave.fault.as_ref().map(|fault| &fault.kind) else {
@@ -313,8 +314,8 @@ impl Group {
         }
     }
 
-    /// The report for a workgroup that exceeds the time limit. If a wave waits at a barrier that others never reach, it
-    /// is an endless barrier.
+    /// The report for a workgroup that exceeds the time limit. If a wave waits at a barrier that others never
+    /// reach, it is an endless barrier.
     pub(super) fn timed_out(&mut self, launch: &Launch, limit_ms: u64) -> Box<Fault> {
         let waiting = self.states.iter().filter(|state| **state == State::Waiting).count();
         let waves = self.states.len();

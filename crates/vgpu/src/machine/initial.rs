@@ -10,7 +10,8 @@ use crate::isa::scalar;
 
 /// The first SGPR slot that is not a general-purpose register on any generation.
 const GENERAL_SGPRS: usize = 102;
-/// The workgroup's id on gfx12: `ttmp9` holds x, and `ttmp7` holds y and, if the kernel wants z, z in its high half.
+/// The workgroup's id on gfx12: `ttmp9` holds x, and `ttmp7` holds y and, if the kernel wants z, z in its
+/// high half.
 const GROUP_X: usize = scalar::TTMP0 as usize + 9;
 const GROUP_YZ: usize = scalar::TTMP0 as usize + 7;
 /// The wave's number in its workgroup on gfx12: bits 25..=29 of `ttmp8`.
@@ -106,7 +107,8 @@ impl Initial {
         if generation.is_cdna() {
             preload(memory, d, dispatch, &mut next);
         }
-        // Compilers pad the user registers. The padding is undefined, and the workgroup's registers follow it.
+        // Compilers pad the user registers. The padding is undefined, and the workgroup's registers follow
+        // it.
         next.next = (d.user_sgpr_count() as usize).max(next.next);
         // gfx12 passes them in trap registers, whatever the descriptor says.
         let in_sgprs = generation != Generation::Gfx12;
@@ -123,8 +125,8 @@ impl Initial {
         };
         let sgprs = next.next;
         if let Some(slot) = scratch_buffer {
-            // The bases and the wave's offset are added for each wave. Element size 4, index stride 64 or 32, swizzled
-            // by lane.
+            // The bases and the wave's offset are added for each wave. Element size 4, index stride 64 or 32,
+            // swizzled by lane.
             let stride = if lanes == 64 { 3 } else { 2 };
             next.values[slot + 1] = 1 << 31;
             next.values[slot + 2] = u32::MAX;
@@ -138,8 +140,8 @@ impl Initial {
             }
             Generation::Gfx10 | Generation::Gfx11 | Generation::Gfx12 => total.min(ACC_BASE),
         };
-        // gfx12 always clamps NaN to zero and never uses IEEE mode; these bits of the descriptor mean other things
-        // there.
+        // gfx12 always clamps NaN to zero and never uses IEEE mode; these bits of the descriptor mean other
+        // things there.
         let is_gfx12 = generation == Generation::Gfx12;
         let mode = (d.compute_pgm_rsrc1 >> 12 & 0xff)
             | u32::from(is_gfx12 || d.enable_dx10_clamp()) << 8
@@ -167,8 +169,8 @@ impl Initial {
         self.sgprs
     }
 
-    /// The number of leading vector registers that are set when a wave starts. Up to gfx10, each dimension of the id
-    /// has its own.
+    /// The number of leading vector registers that are set when a wave starts. Up to gfx10, each dimension of
+    /// the id has its own.
     pub(super) fn vgprs_set(&self) -> usize {
         if self.generation == Generation::Gfx10 { 1 + (self.id_dimensions as usize).min(2) } else { 1 }
     }
@@ -200,7 +202,8 @@ impl Initial {
         let first = index * self.lanes;
         if let Some(slot) = self.group_info {
             let number = index as u32;
-            // Up to gfx10.1, waves use the ordered append term; later generations have a separate field as well.
+            // Up to gfx10.1, waves use the ordered append term; later generations have a separate field as
+            // well.
             let field = if self.generation.is_cdna() { 0 } else { number << 20 };
             wave.sgpr[slot] = u32::from(index == 0) << 31 | field | number << 6 | waves;
         }
@@ -279,7 +282,8 @@ fn preload(memory: &Memory, descriptor: &KernelDescriptor, dispatch: &Dispatch, 
         if !memory.contains(address, 4) {
             return;
         }
-        // SAFETY: the four bytes lie in a live allocation; arguments stay allocated until the dispatch is done.
+        // SAFETY: the four bytes lie in a live allocation; arguments stay allocated until the dispatch is
+        // done.
         next.values[first + i] = unsafe { std::ptr::read_unaligned(address as *const u32) };
     }
 }

@@ -17,7 +17,8 @@ use gpu_report::CounterFormat;
 /// Registers after the last one, so that a tuple starting at the last register stays inside the file.
 const SLACK: usize = 32;
 
-/// Dwords between the files of two waves, so that their registers do not compete for the same cache lines of the host.
+/// Dwords between the files of two waves, so that their registers do not compete for the same cache lines of
+/// the host.
 const PADDING: usize = 16 * 5;
 
 /// State shared by the workgroups of a dispatch.
@@ -189,8 +190,8 @@ impl Launch {
         self.initial.vgprs_set()
     }
 
-    /// The code object with code at an address, if it is loaded for devices of the same target: the kernel's own, or
-    /// another one that the kernel reached through a function's address.
+    /// The code object with code at an address, if it is loaded for devices of the same target: the kernel's
+    /// own, or another one that the kernel reached through a function's address.
     pub(super) fn code_with(&self, address: u64) -> Option<Arc<LoadedCode>> {
         let found = match (self.code.base()..self.code.end()).contains(&address) {
             true => Arc::clone(&self.code),
@@ -231,7 +232,8 @@ impl Launch {
     /// The vector registers that a wave of the launch uses.
     ///
     /// # Safety
-    /// `file` is the register file of such a wave. The file must stay alive, and the wave must not run, for `'a`.
+    /// `file` is the register file of such a wave. The file must stay alive, and the wave must not run, for
+    /// `'a`.
     pub(super) unsafe fn vectors<'a>(&self, file: *const u32) -> [&'a [u32]; 2] {
         // SAFETY: the group allocated `vgpr_dwords` dwords, which hold all registers that are counted here.
         unsafe {

@@ -1,16 +1,18 @@
 //! Memory of the virtual machine: every allocation that kernels may access, with exact bounds.
 //!
-//! A device address *is* the host address. Kernels reach an allocation only through this registry. So an out-of-bounds
-//! access, or an access to freed memory, is a [`FaultKind`](super::FaultKind) and never touches the host process.
+//! A device address *is* the host address. Kernels reach an allocation only through this registry. So an
+//! out-of-bounds access, or an access to freed memory, is a [`FaultKind`](super::FaultKind) and never touches
+//! the host process.
 //!
-//! Kernels and host threads may access the same bytes at the same time, as on hardware. Rust code holds no references
-//! to this memory. The executor accesses it through raw pointers, at most 64 bytes at a time, and never splits
-//! naturally aligned elements of up to 8 bytes. Atomic instructions are atomic operations of the host.
+//! Kernels and host threads may access the same bytes at the same time, as on hardware. Rust code holds no
+//! references to this memory. The executor accesses it through raw pointers, at most 64 bytes at a time, and
+//! never splits naturally aligned elements of up to 8 bytes. Atomic instructions are atomic operations of the
+//! host.
 //!
-//! Memory can be freed safely while dispatches run. A worker checks addresses against ranges that it remembers from
-//! earlier lookups. It compares epochs at the end of each time slice of a wave, and forgets the ranges when the
-//! registry's epoch has changed. [`Memory::free`] removes the allocation, starts a new epoch, waits until every worker
-//! has seen it, and then unmaps the memory.
+//! Memory can be freed safely while dispatches run. A worker checks addresses against ranges that it
+//! remembers from earlier lookups. It compares epochs at the end of each time slice of a wave, and forgets
+//! the ranges when the registry's epoch has changed. [`Memory::free`] removes the allocation, starts a new
+//! epoch, waits until every worker has seen it, and then unmaps the memory.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -101,8 +103,8 @@ struct Entry {
     mapping: Option<Mapping>,
     /// Whether it is counted against its device. Memory of another process is counted in that process.
     charged: bool,
-    /// The variables among constants (declared with `__constant__`), sorted by address. A runtime's own copy kernels
-    /// may write them.
+    /// The variables among constants (declared with `__constant__`), sorted by address. A runtime's own copy
+    /// kernels may write them.
     variables: Box<[Range<u64>]>,
 }
 
@@ -194,8 +196,8 @@ impl Memory {
         &self.instruments
     }
 
-    /// Reports that the host wrote memory, for checks of uninitialised values. Functions of the HSA API that write
-    /// memory report it themselves.
+    /// Reports that the host wrote memory, for checks of uninitialised values. Functions of the HSA API that
+    /// write memory report it themselves.
     pub fn wrote(&self, address: u64, size: u64) {
         self.instruments.written(address, size);
     }
@@ -220,8 +222,9 @@ impl Memory {
         state.accounts.len() - 1
     }
 
-    /// Allocates `size` bytes of zeroed memory, aligned to `align` (a power of two; at least a page), and counts them
-    /// against `device` if given. Returns the address, which is the same for kernels and the host.
+    /// Allocates `size` bytes of zeroed memory, aligned to `align` (a power of two; at least a page), and
+    /// counts them against `device` if given. Returns the address, which is the same for kernels and the
+    /// host.
     ///
     /// # Errors
     /// The size is zero, the alignment is invalid, or the device or the host has too little memory left.
@@ -256,8 +259,8 @@ impl Memory {
         Ok(start)
     }
 
-    /// Turns pages of a file, from an offset on, into an allocation of exactly `size` bytes. The memory may belong to
-    /// another process too. The file must be large enough and keep its size.
+    /// Turns pages of a file, from an offset on, into an allocation of exactly `size` bytes. The memory may
+    /// belong to another process too. The file must be large enough and keep its size.
     pub(crate) fn adopt(
         &self,
         file: File,
@@ -283,8 +286,9 @@ impl Memory {
         Ok(start)
     }
 
-    /// Replaces the pages of an allocation from [`Memory::allocate`] by those of a file, so that other processes can
-    /// map them. The contents stay the same. Waits until no kernel runs; the host must not write the memory meanwhile.
+    /// Replaces the pages of an allocation from [`Memory::allocate`] by those of a file, so that other
+    /// processes can map them. The contents stay the same. Waits until no kernel runs; the host must not
+    /// write the memory meanwhile.
     pub(crate) fn share(&self, address: u64) -> Result<(Arc<File>, Allocation), MemoryError> {
         const PATIENCE: Duration = Duration::from_secs(10);
         let start = Instant::now();
@@ -300,7 +304,8 @@ impl Memory {
             if let Some(file) = &mapping.file {
                 return Ok((Arc::clone(file), allocation.clone()));
             }
-            // Whoever enters the new epoch has forgotten all ranges, and cannot look any up while the lock is held.
+            // Whoever enters the new epoch has forgotten all ranges, and cannot look any up while the lock is
+            // held.
             let epoch = self.epoch.fetch_add(1, Ordering::SeqCst) + 1;
             fence(Ordering::SeqCst);
             let idle = self.readers().iter().all(|reader| {
@@ -346,8 +351,9 @@ impl Memory {
     /// The address is not the start of an allocation, or the allocation was already freed.
     ///
     /// # Safety
-    /// The caller owns the allocation: no other code of the process considers the memory its own, and the host no
-    /// longer reads or writes it. All users of a machine share its memory, including those of the HSA API.
+    /// The caller owns the allocation: no other code of the process considers the memory its own, and the
+    /// host no longer reads or writes it. All users of a machine share its memory, including those of the HSA
+    /// API.
     pub unsafe fn free(&self, address: u64) -> Result<(), MemoryError> {
         let entry = self.remove(address, true)?;
         if entry.charged {
@@ -359,15 +365,15 @@ impl Memory {
         Ok(())
     }
 
-    /// Makes `size` bytes of the host program's memory at `address` known to kernels. Registering the very same range
-    /// twice is refused; callers count references.
+    /// Makes `size` bytes of the host program's memory at `address` known to kernels. Registering the very
+    /// same range twice is refused; callers count references.
     ///
     /// # Errors
     /// The size is zero, or the range overlaps memory that is already known.
     ///
     /// # Safety
-    /// Until [`Memory::unregister`] returns, the memory must stay mapped, and the host may use it only as memory shared
-    /// with other threads.
+    /// Until [`Memory::unregister`] returns, the memory must stay mapped, and the host may use it only as
+    /// memory shared with other threads.
     pub unsafe fn register(&self, address: u64, size: u64) -> Result<(), MemoryError> {
         // SAFETY: the caller's promise.
         unsafe { self.register_as(address, size, MemoryKind::Registered, None) }
@@ -411,7 +417,8 @@ impl Memory {
         Ok(())
     }
 
-    /// [`Memory::unregister`] for the parts of one image, with a single wait. Their addresses are not remembered.
+    /// [`Memory::unregister`] for the parts of one image, with a single wait. Their addresses are not
+    /// remembered.
     pub(crate) fn unregister_all(&self, addresses: &[u64]) {
         if addresses.is_empty() {
             return;
@@ -424,8 +431,8 @@ impl Memory {
         removed.iter().for_each(|entry| self.instruments.freed(&entry.allocation));
     }
 
-    /// Removes an allocation from all lookups. From then on it counts as freed; [`Memory::quarantine`] is the next
-    /// step.
+    /// Removes an allocation from all lookups. From then on it counts as freed; [`Memory::quarantine`] is the
+    /// next step.
     fn remove(&self, address: u64, mapped: bool) -> Result<Entry, MemoryError> {
         let mut state = self.write();
         match state.live.get(&address) {
@@ -534,8 +541,8 @@ impl Memory {
         reader
     }
 
-    /// Returns the current epoch and marks it as seen by the reader. Ranges remembered in another epoch must be
-    /// forgotten.
+    /// Returns the current epoch and marks it as seen by the reader. Ranges remembered in another epoch must
+    /// be forgotten.
     #[doc(hidden)]
     #[inline]
     pub fn enter(&self, reader: &Reader) -> u64 {
@@ -547,7 +554,8 @@ impl Memory {
     fn announce(&self, reader: &Reader, mut epoch: u64) -> u64 {
         loop {
             reader.seen.store(epoch, Ordering::Release);
-            // Either `synchronize` sees the reader in this epoch and waits, or the reader sees the new epoch here.
+            // Either `synchronize` sees the reader in this epoch and waits, or the reader sees the new epoch
+            // here.
             fence(Ordering::SeqCst);
             let now = self.epoch.load(Ordering::Acquire);
             if now == epoch {
@@ -584,8 +592,8 @@ impl Memory {
     }
 }
 
-// SAFETY: a found range stays mapped, and writable if it was, until the epoch ends; `synchronize` waits until the
-// wave's worker has entered the next one.
+// SAFETY: a found range stays mapped, and writable if it was, until the epoch ends; `synchronize` waits until
+// the wave's worker has entered the next one.
 unsafe impl GlobalMemory for Memory {
     fn find(&self, address: u64, size: u64) -> Option<(u64, u64, bool)> {
         let state = self.read();
@@ -634,7 +642,8 @@ unsafe impl GlobalMemory for Memory {
 }
 
 impl Mapping {
-    /// Maps zeroed pages for `size` bytes. Returns them and their first address that is a multiple of `align`.
+    /// Maps zeroed pages for `size` bytes. Returns them and their first address that is a multiple of
+    /// `align`.
     pub(crate) fn new(size: u64, align: u64) -> Result<(Mapping, u64), MemoryError> {
         let no_room = || MemoryError::Host { size, errno: libc::ENOMEM };
         let slack = if align > PAGE { align } else { 0 };
@@ -707,7 +716,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made by `new`, nobody else unmaps it, and its owner drops it only when it is unused.
+        // SAFETY: the mapping was made by `new`, nobody else unmaps it, and its owner drops it only when it
+        // is unused.
         unsafe {
             libc::munmap(self.base as *mut libc::c_void, self.length as usize);
         }

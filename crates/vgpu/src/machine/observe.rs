@@ -6,9 +6,9 @@
 //! | `DispatchObserver` | a dispatch | its workgroups, its end |
 //! | `GroupObserver` | a workgroup | every instruction of its waves, before and after, with the memory it accesses; barriers |
 //!
-//! A workgroup with observers runs in the watched run loop, on code that records the position of every instruction. All
-//! others run in the plain loop, which has no knowledge of observers. A workgroup stays on one thread, so its observer
-//! needs no locks; the observer of a dispatch does.
+//! A workgroup with observers runs in the watched run loop, on code that records the position of every
+//! instruction. All others run in the plain loop, which has no knowledge of observers. A workgroup stays on
+//! one thread, so its observer needs no locks; the observer of a dispatch does.
 
 pub mod accesses;
 
@@ -58,14 +58,15 @@ pub(crate) trait GroupObserver: Send {
         Ok(())
     }
 
-    /// The wave has executed the instruction without a fault. `step` is unchanged, so its addresses are those that were
-    /// accessed. The results of `s_get_barrier_state` and `s_barrier_signal_isfirst` are written after this call.
+    /// The wave has executed the instruction without a fault. `step` is unchanged, so its addresses are those
+    /// that were accessed. The results of `s_get_barrier_state` and `s_barrier_signal_isfirst` are written
+    /// after this call.
     fn after(&mut self, _step: &Step<'_>, _wave: &Wave) -> Verdict {
         Ok(())
     }
 
-    /// The wave continues after a barrier at which all waves had arrived. The calls for the waves that one arrival
-    /// releases follow each other.
+    /// The wave continues after a barrier at which all waves had arrived. The calls for the waves that one
+    /// arrival releases follow each other.
     fn released(&mut self, _wave: u32) {}
 
     /// The workgroup is done, or was stopped by a fault.

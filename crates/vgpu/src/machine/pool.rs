@@ -1,7 +1,7 @@
 //! The threads that run workgroups.
 //!
-//! The thread that dispatches a kernel runs workgroups itself. Helpers join only if the remaining work is worth waking
-//! them, so a small kernel costs no thread switch.
+//! The thread that dispatches a kernel runs workgroups itself. Helpers join only if the remaining work is
+//! worth waking them, so a small kernel costs no thread switch.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -267,8 +267,9 @@ impl Shared {
 
 /// Counts a helper of a job while it exists, so that the job never waits for a helper that is gone.
 ///
-/// It may hold the last reference to the job, and so to its code, which must not be dropped while the pool is locked.
-/// Unloading code waits for all running workgroups, and these may wait for the pool in order to call helpers.
+/// It may hold the last reference to the job, and so to its code, which must not be dropped while the pool is
+/// locked. Unloading code waits for all running workgroups, and these may wait for the pool in order to call
+/// helpers.
 struct Helping(Arc<Job>);
 
 impl Helping {
@@ -288,8 +289,9 @@ impl Drop for Helping {
     }
 }
 
-/// The parked workgroups of a thread, which take turns. Turns alternate between front to back and back to front. So a
-/// chain of workgroups, each waiting for its neighbour, ends in few rounds, from whichever end it starts.
+/// The parked workgroups of a thread, which take turns. Turns alternate between front to back and back to
+/// front. So a chain of workgroups, each waiting for its neighbour, ends in few rounds, from whichever end it
+/// starts.
 #[derive(Default)]
 struct Parked {
     /// A round takes from one end; those that have had their turn are put at the other.
@@ -328,7 +330,8 @@ struct Worker {
     spare: Vec<Box<Group>>,
 }
 
-// SAFETY: the pointers in a worker's groups point to buffers that the groups own, and only one thread has the worker.
+// SAFETY: the pointers in a worker's groups point to buffers that the groups own, and only one thread has the
+// worker.
 unsafe impl Send for Worker {}
 
 impl Worker {
@@ -336,8 +339,8 @@ impl Worker {
         Worker { memory: Arc::clone(memory), reader: memory.reader(), spare: Vec::new() }
     }
 
-    /// Runs workgroups of the job until there are none left to start. `progress` receives numbers of workgroups and the
-    /// time that they took.
+    /// Runs workgroups of the job until there are none left to start. `progress` receives numbers of
+    /// workgroups and the time that they took.
     fn work(&mut self, job: &Job, progress: &mut dyn FnMut(Duration, u64)) {
         let began = Instant::now();
         let mut done = 0u64;
@@ -381,8 +384,8 @@ impl Worker {
             let turn = catch_unwind(AssertUnwindSafe(|| group.turn(&job.launch, &self.reader, &stop)));
             match turn {
                 Ok(Turn::Done) => {
-                    // Short workgroups never park, so a grid of them is cut off here, after the last workgroup that
-                    // ended in time.
+                    // Short workgroups never park, so a grid of them is cut off here, after the last
+                    // workgroup that ended in time.
                     if (!chunk.is_empty() || job.has_more()) && job.overdue() {
                         job.time_out(&mut group);
                     }
@@ -424,7 +427,8 @@ impl Worker {
         parked.groups.iter_mut().for_each(|group| group.unwatch());
         job.unclaimed.fetch_add(claimed, Ordering::Relaxed);
         self.spare.extend(parked.groups);
-        // A dispatch that parked workgroups may leave many. A few are enough to start the next dispatch quickly.
+        // A dispatch that parked workgroups may leave many. A few are enough to start the next dispatch
+        // quickly.
         self.spare.truncate(2);
     }
 }

@@ -11,8 +11,8 @@ fn last_error(size: u64) -> MemoryError {
     MemoryError::Host { size, errno }
 }
 
-/// An anonymous memory file of `size` zero bytes. It vanishes when nothing has it open or mapped. Its size is sealed,
-/// because a process that accesses a mapping beyond the end of a shrunk file would crash.
+/// An anonymous memory file of `size` zero bytes. It vanishes when nothing has it open or mapped. Its size is
+/// sealed, because a process that accesses a mapping beyond the end of a shrunk file would crash.
 pub(crate) fn memory_file(name: &CStr, size: u64) -> Result<File, MemoryError> {
     // SAFETY: the name is NUL-terminated; the returned file descriptor has no other owner.
     let file = unsafe {

@@ -1,7 +1,7 @@
 //! Source lines: what the debug information of a code object says about an instruction.
 //!
-//! It is read only when a fault is reported. Like the code, it comes from outside. Any error in it only makes the lines
-//! [`Unreadable`](SourceLines::Unreadable).
+//! It is read only when a fault is reported. Like the code, it comes from outside. Any error in it only makes
+//! the lines [`Unreadable`](SourceLines::Unreadable).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,8 +16,8 @@ const LARGEST: u64 = 1 << 30;
 /// The maximum number of inlined calls that are reported for an instruction.
 const DEEPEST: usize = 64;
 
-/// What the debug information in the code object `file` says about the instruction at `offset`. `symbol` names the
-/// function if the debug information does not.
+/// What the debug information in the code object `file` says about the instruction at `offset`. `symbol`
+/// names the function if the debug information does not.
 pub(super) fn find(file: &[u8], offset: u64, symbol: Option<&str>) -> SourceLines {
     match look_up(file, offset) {
         Ok(mut frames) if frames.len() == 1 && frames[0].function.is_none() => {
@@ -31,8 +31,8 @@ pub(super) fn find(file: &[u8], offset: u64, symbol: Option<&str>) -> SourceLine
     }
 }
 
-/// The function that contains an offset, and the offset in it, according to the full symbol table of `file`, not only
-/// the dynamic one.
+/// The function that contains an offset, and the offset in it, according to the full symbol table of `file`,
+/// not only the dynamic one.
 pub(super) fn function_at(file: &[u8], offset: u64) -> Option<(String, u64)> {
     let elf = object::File::parse(file).ok()?;
     let functions =

@@ -1,5 +1,5 @@
-//! Tests of memory and the environment. Tests that need a whole machine are in `tests/`: here they would compile the
-//! entire executor a second time.
+//! Tests of memory and the environment. Tests that need a whole machine are in `tests/`: here they would
+//! compile the entire executor a second time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -134,8 +134,8 @@ fn freeing_waits_for_waves_that_may_still_look() {
     while memory.lookup(address).is_some() {
         std::thread::yield_now();
     }
-    // Memory that is being freed counts as freed, so a lookup must not mistake its addresses for the program's own
-    // memory.
+    // Memory that is being freed counts as freed, so a lookup must not mistake its addresses for the
+    // program's own memory.
     let kind = memory.explain(AccessKind::Read, address, 4);
     assert!(matches!(kind, FaultKind::UseAfterFree { .. }), "{kind:?}");
     assert_eq!(free(&memory, address), Err(MemoryError::FreedTwice(address)));

@@ -1,7 +1,7 @@
 //! The compute units that a dispatch may run on.
 //!
-//! Host threads do the work, whichever units are selected. Kernels see the correct effects: the unit number in a wave's
-//! hardware registers, and the number of workgroups that run at the same time.
+//! Host threads do the work, whichever units are selected. Kernels see the correct effects: the unit number
+//! in a wave's hardware registers, and the number of workgroups that run at the same time.
 
 use crate::MAX_COMPUTE_UNITS;
 
@@ -20,8 +20,8 @@ impl UnitMask {
         }))
     }
 
-    /// The units that are both in this set and in a mask given as words. The lowest bit of the first word is unit 0;
-    /// missing words contain no units.
+    /// The units that are both in this set and in a mask given as words. The lowest bit of the first word is
+    /// unit 0; missing words contain no units.
     #[must_use]
     pub fn and(&self, words: &[u32]) -> UnitMask {
         UnitMask(std::array::from_fn(|word| self.0[word] & words.get(word).copied().unwrap_or(0)))

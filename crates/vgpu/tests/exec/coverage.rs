@@ -1,7 +1,7 @@
 //! Which instructions are executed. The tables below list all that are not, with the reason.
 //!
-//! The instructions are those of the disassembler's tests, which have every mnemonic of every target in every form of
-//! its encoding.
+//! The instructions are those of the disassembler's tests, which have every mnemonic of every target in every
+//! form of its encoding.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! Dot products of RDNA 3 and RDNA 4, modelled in f64 after measurements of gfx1100 and gfx1201. An f64 holds every
-//! product of short floats and every multiple of a grid that occurs.
+//! Dot products of RDNA 3 and RDNA 4, modelled in f64 after measurements of gfx1100 and gfx1201. An f64 holds
+//! every product of short floats and every multiple of a grid that occurs.
 
 /// The format of factors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -158,8 +158,8 @@ impl Dot {
     }
 }
 
-/// Sums of small integers as measured on a gfx1151, whose arithmetic is that of gfx1100; rounding to nearest even would
-/// give 57 and 55.
+/// Sums of small integers as measured on a gfx1151, whose arithmetic is that of gfx1100; rounding to nearest
+/// even would give 57 and 55.
 #[test]
 fn the_model_is_what_was_measured() {
     let dot = Dot { factors: Factors::F16, short: false, fourth: false, saturate: false };

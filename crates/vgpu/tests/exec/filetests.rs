@@ -41,7 +41,8 @@ fn blocks(path: &Path) -> Vec<Block> {
     file::parse(&read(path)).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// The MODE that kernels start with: rounding to nearest, subnormal numbers, DX10_CLAMP, and IEEE if it exists.
+/// The MODE that kernels start with: rounding to nearest, subnormal numbers, DX10_CLAMP, and IEEE if it
+/// exists.
 fn mode(isa: Isa) -> u32 {
     if isa.generation() == Generation::Gfx12 { 0x1f0 } else { 0x3f0 }
 }
@@ -99,7 +100,8 @@ impl Stage {
     }
 }
 
-/// Runs a block of a file on every target, wave size and level. Reports failures, and counts the runs in all lanes.
+/// Runs a block of a file on every target, wave size and level. Reports failures, and counts the runs in all
+/// lanes.
 fn run_block(block: &Block, stages: &mut [Stage; 2], failures: &mut Vec<String>) -> usize {
     let mut spread_cases = 0;
     for variant in &block.variants {

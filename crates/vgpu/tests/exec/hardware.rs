@@ -1,4 +1,5 @@
-//! Hardware registers, and MODE bits that affect all vector instructions of gfx9: whole programs, assembled by LLVM.
+//! Hardware registers, and MODE bits that affect all vector instructions of gfx9: whole programs, assembled
+//! by LLVM.
 
 use std::sync::Arc;
 
@@ -133,7 +134,8 @@ fn observers_hear_of_what_is_skipped_as_of_a_nop() {
     assert_eq!(heard.0.iter().filter(|op| **op == Op::VMovB32).count(), 2);
 }
 
-/// gfx90a: adds `v1`, `v2` and `v3` to `v9`, in a loop between the instructions that switch indexing on and off.
+/// gfx90a: adds `v1`, `v2` and `v3` to `v9`, in a loop between the instructions that switch indexing on and
+/// off.
 const INDEXED: &[u32] = &[
     0xbe80_0080, // s_mov_b32 s0, 0
     0xbf11_0100, // s_set_gpr_idx_on s0, gpr_idx(SRC0)

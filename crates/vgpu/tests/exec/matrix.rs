@@ -1,4 +1,5 @@
-//! Every instruction on small integers, which all types hold exactly, compared with a triple loop; then special cases.
+//! Every instruction on small integers, which all types hold exactly, compared with a triple loop; then
+//! special cases.
 
 mod model;
 mod products;
@@ -384,8 +385,8 @@ fn check(row: &Instruction, bench: &Bench, expected: &[i64], acc: bool, half: us
         if expected == 0 && found == 1 << (sum_bits(row.sum) - 1) && row.sum != Sum::I32 {
             found = 0;
         }
-        // gfx1100 is inexact if signs differ, and truncates bf16 after each of eight dot products; `special` checks the
-        // bits.
+        // gfx1100 is inexact if signs differ, and truncates bf16 after each of eight dot products; `special`
+        // checks the bits.
         if row.op.has(Fact::WMMA) && row.family == Family::Gfx11 && row.a.bits() == 16 {
             let most = if row.sum == Sum::Bf16 { 8.0 } else { 0.01 };
             if (sum_number(row.sum, found) - *value as f32).abs() < most {

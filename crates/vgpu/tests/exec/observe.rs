@@ -143,8 +143,8 @@ fn has_odd_mask(inst: &Inst) -> bool {
     })
 }
 
-/// Executes instructions of LLVM's test encodings on random registers. Only registers reported as written change, and
-/// their new values do not depend on registers that are not reported as read.
+/// Executes instructions of LLVM's test encodings on random registers. Only registers reported as written
+/// change, and their new values do not depend on registers that are not reported as read.
 #[test]
 fn registers_are_those_that_handlers_read_and_write() {
     let mut failures = Vec::new();

@@ -138,8 +138,8 @@ fn check(op: Op, sources: usize, is_float: bool, model: impl Fn(u32, u32, u32) -
     }
 }
 
-/// An instruction on operands of any width. Source `i` is in registers `4 + 2 * i` and the next, the result in `v0` and
-/// `v1`, and lane masks of results in slot 20.
+/// An instruction on operands of any width. Source `i` is in registers `4 + 2 * i` and the next, the result
+/// in `v0` and `v1`, and lane masks of results in slot 20.
 struct Case {
     inst: Inst,
     /// Registers of the result and of the sources.

@@ -10,7 +10,8 @@ pub(crate) use hsa_sys::hsa_status_t as S;
 macro_rules! hsa {
     ($function:ident($($argument:expr),* $(,)?)) => {{
         let function = vgpu::hsa::table().$function;
-        // SAFETY: every test passes arguments that the function's contract allows, or wrong ones that it must refuse.
+        // SAFETY: every test passes arguments that the function's contract allows, or wrong ones that it must
+        // refuse.
         unsafe { function($($argument),*) }
     }};
 }
@@ -149,7 +150,8 @@ impl Queue {
         Queue { raw, errors }
     }
 
-    /// Submits a packet of any type: first everything except the first four bytes, then these, then the doorbell.
+    /// Submits a packet of any type: first everything except the first four bytes, then these, then the
+    /// doorbell.
     pub(crate) fn submit<T>(&self, header: u16, setup: u16, packet: T) -> u64 {
         const { assert!(size_of::<T>() == 64) };
         let index = hsa!(hsa_queue_add_write_index_scacq_screl(self.raw, 1));
@@ -226,8 +228,8 @@ pub(crate) fn pointer_info(pointer: *const c_void) -> hsa_amd_pointer_info_t {
     info
 }
 
-/// Runs one test of this program in a separate process, with a variable that identifies it. Returns how it ended and
-/// what it wrote to standard error.
+/// Runs one test of this program in a separate process, with a variable that identifies it. Returns how it
+/// ended and what it wrote to standard error.
 pub(crate) fn in_child(test: &str, variable: &str, value: &str) -> (std::process::ExitStatus, String) {
     let ended = std::process::Command::new(std::env::current_exe().expect("this program"))
         .args(["--exact", test, "--nocapture"])

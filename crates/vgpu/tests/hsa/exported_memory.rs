@@ -1,5 +1,6 @@
-//! Arbitrary bytes as the header of a memory file exported by Mesa's CPU drivers. The file is refused, or its memory
-//! has the position and the size given in the header. The fuzz target `exported_memory` uses this file too.
+//! Arbitrary bytes as the header of a memory file exported by Mesa's CPU drivers. The file is refused, or its
+//! memory has the position and the size given in the header. The fuzz target `exported_memory` uses this file
+//! too.
 
 use std::ffi::c_void;
 use std::fs::File;
@@ -14,8 +15,8 @@ use super::small_gpu::gpu;
 /// A header contains its file's length and the offset of the memory.
 const WORDS: usize = 16;
 
-/// The first four bytes determine the size of the file, whether its length is sealed, and whether the header contains
-/// the length; the others are put into the file.
+/// The first four bytes determine the size of the file, whether its length is sealed, and whether the header
+/// contains the length; the others are put into the file.
 pub(crate) fn run(bytes: &[u8]) {
     let Some((&[low, high, how, pages], rest)) = bytes.split_first_chunk::<4>() else { return };
     let length = u64::from(u16::from_le_bytes([low, high])) + 4096 * u64::from(pages % 4);

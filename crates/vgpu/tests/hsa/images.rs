@@ -132,8 +132,8 @@ fn samplers_are_of_modes_that_there_are() {
     assert_eq!(hsa!(hsa_ext_sampler_create_v2(agent, &modes, &mut made)), INVALID);
 }
 
-/// AMD's OpenCL interprets the extension's bit as support for images of all kinds, with the sizes that its standard
-/// requires.
+/// AMD's OpenCL interprets the extension's bit as support for images of all kinds, with the sizes that its
+/// standard requires.
 #[test]
 fn where_opencl_is_loaded_there_are_no_images() {
     const CHILD: &str = "FERROCM_TEST_OPENCL";

@@ -1,6 +1,7 @@
 //! The HSA table with kernels: loading, symbols, dispatches, times, and faults that end only one queue.
 //!
-//! The kernels are compiled when the tests run. This requires a device toolchain, which `cargo xtask test` ensures.
+//! The kernels are compiled when the tests run. This requires a device toolchain, which `cargo xtask test`
+//! ensures.
 
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};

@@ -1,5 +1,5 @@
-//! Arbitrary bytes in a queue's memory, as a kernel may write them: packets, the queue's struct, signals. The queue
-//! fails or continues, and is destroyed in the end. The fuzz target `queue` uses this file too.
+//! Arbitrary bytes in a queue's memory, as a kernel may write them: packets, the queue's struct, signals. The
+//! queue fails or continues, and is destroyed in the end. The fuzz target `queue` uses this file too.
 
 use hsa_sys::*;
 

@@ -259,7 +259,8 @@ fn waiting_for_a_signal_of_another_process_takes_no_longer_than_a_look() {
     let place = value as usize;
     let changer = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(20));
-        // SAFETY: the value is eight aligned bytes that live as long as the signal. Nobody is told, as if another process did it.
+        // SAFETY: the value is eight aligned bytes that live as long as the signal. Nobody is told, as if
+        // another process did it.
         unsafe { std::sync::atomic::AtomicI64::from_ptr(place as *mut i64) }
             .store(0, std::sync::atomic::Ordering::SeqCst);
         Instant::now()

@@ -1,9 +1,9 @@
-//! Every function of the table with invalid arguments: null, freed, of the wrong kind, absurd, combined with valid
-//! ones. Each function is called in a separate process, which must not crash, hang or panic, and whose runtime must
-//! work afterwards.
+//! Every function of the table with invalid arguments: null, freed, of the wrong kind, absurd, combined with
+//! valid ones. Each function is called in a separate process, which must not crash, hang or panic, and whose
+//! runtime must work afterwards.
 //!
-//! Errors that a C interface cannot detect are left out: pointers that the program declares to be its own memory are
-//! null or valid.
+//! Errors that a C interface cannot detect are left out: pointers that the program declares to be its own
+//! memory are null or valid.
 
 use std::any::type_name;
 use std::io::Read;
@@ -115,7 +115,8 @@ impl Spoiler {
         if self.below(3) == 0 { self.of(&others) } else { self.of(values) }
     }
 
-    /// Whether the function's untyped pointers are addresses for the runtime to look up, not destinations of results.
+    /// Whether the function's untyped pointers are addresses for the runtime to look up, not destinations of
+    /// results.
     fn takes_addresses(&self) -> bool {
         [
             "free",
@@ -182,8 +183,8 @@ impl Spoiler {
         let mut bytes = [0u64; 64];
         bytes[0] = bits;
         assert!(size_of::<T>() <= size_of_val(&bytes));
-        // SAFETY: every argument is a number, a pointer, a structure of such or a callback, for which these bits are valid; whoever
-        // calls back passes more than the callback looks at.
+        // SAFETY: every argument is a number, a pointer, a structure of such or a callback, for which these
+        // bits are valid; whoever calls back passes more than the callback looks at.
         unsafe { std::mem::transmute_copy(&bytes) }
     }
 }

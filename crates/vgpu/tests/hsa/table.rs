@@ -72,7 +72,8 @@ fn agents_describe_themselves() {
     assert_eq!(agent_info(host(), hsa_agent_info_t::HSA_AGENT_INFO_DEVICE.0, 9u32), 0);
 }
 
-/// The attributes that AMD's HIP queries from a GPU. Each must exist and leave bytes beyond its type unchanged.
+/// The attributes that AMD's HIP queries from a GPU. Each must exist and leave bytes beyond its type
+/// unchanged.
 #[test]
 fn every_attribute_that_hip_asks_for_is_there() {
     let agent = gpu("gfx1100");

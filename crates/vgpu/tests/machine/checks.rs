@@ -1,4 +1,5 @@
-//! Checks that are off by default: uninitialised values, data races in LDS, and barriers that not all waves reach.
+//! Checks that are off by default: uninitialised values, data races in LDS, and barriers that not all waves
+//! reach.
 use std::sync::{Mutex, PoisonError};
 
 use crate::common::{Arg, Gpu, on_all};
@@ -47,7 +48,8 @@ fn is_right(gpu: &Gpu, kernel: &str, checks: Checks, args: &[Arg<'_>]) {
     }
 }
 
-/// Expects that a kernel uses an uninitialised value: for what, at which line, and where the value was loaded.
+/// Expects that a kernel uses an uninitialised value: for what, at which line, and where the value was
+/// loaded.
 fn is_unwritten(gpu: &Gpu, kernel: &str, args: &[Arg<'_>], expected: (Use, &str), loaded: &str) -> Origin {
     let target = gpu.device.target().name;
     // Without the check, it runs.
@@ -72,8 +74,8 @@ fn is_unwritten(gpu: &Gpu, kernel: &str, args: &[Arg<'_>], expected: (Use, &str)
     origin.clone()
 }
 
-/// Device memory is checked if it was allocated while the check was on, which applies to the whole process. So a single
-/// test does all of these, and the others do not depend on it.
+/// Device memory is checked if it was allocated while the check was on, which applies to the whole process.
+/// So a single test does all of these, and the others do not depend on it.
 #[test]
 fn values_that_nobody_wrote() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -180,7 +182,8 @@ fn values_that_nobody_wrote() {
         let origin = is_unwritten(gpu, "register_unwritten", &[out], flow("register"), "");
         assert_eq!(origin, Origin::Register { name: "v77".to_owned() });
 
-        // If several waves load, the report names the one that uses the loaded value, with the word that it loaded.
+        // If several waves load, the report names the one that uses the loaded value, with the word that it
+        // loaded.
         let wave = gpu.wave() as u64;
         let named = |fault: &Fault, branch: &str, load: &str, at: u64| {
             assert_eq!(line_of(&fault.at), Some(line(branch)), "{fault}");
@@ -256,7 +259,8 @@ fn data_races_in_lds() {
     });
 }
 
-/// Expects a kernel with a barrier that not all waves reach: how many do, at which line, and where another wave is.
+/// Expects a kernel with a barrier that not all waves reach: how many do, at which line, and where another
+/// wave is.
 fn diverges(gpu: &Gpu, kernel: &str, args: &[Arg<'_>]) -> (u32, Option<u32>, String, Option<u32>) {
     let target = gpu.device.target().name;
     // Without the check, it runs.

@@ -22,7 +22,8 @@ fn narrow_targets() -> &'static [&'static str] {
     &TARGETS[first..]
 }
 
-/// No test's dispatch takes this long. If one hangs, the fault report shows where, which killing the test could not.
+/// No test's dispatch takes this long. If one hangs, the fault report shows where, which killing the test
+/// could not.
 const HANGS_AFTER: Duration = Duration::from_secs(120);
 
 /// Compiled sources, or why there are none.
@@ -186,7 +187,8 @@ impl Gpu {
     }
 
     pub(crate) fn dispatch(&self, dispatch: &Dispatch) -> Result<DispatchStats, DispatchError> {
-        // SAFETY: nothing on the host refers to the buffers of a test while its kernels run; memory of others is not theirs to write.
+        // SAFETY: nothing on the host refers to the buffers of a test while its kernels run; memory of others
+        // is not theirs to write.
         unsafe { self.device.dispatch(dispatch) }
     }
 

@@ -1,5 +1,5 @@
-//! Arbitrary bytes as a code object: it is loaded and its kernels are started, or it is refused. The first byte selects
-//! the device and the meaning of the others. The fuzz target `load` uses this file too.
+//! Arbitrary bytes as a code object: it is loaded and its kernels are started, or it is refused. The first
+//! byte selects the device and the meaning of the others. The fuzz target `load` uses this file too.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ const DEVICES: [&str; 5] = ["gfx1100", "gfx90a", "gfx942", "gfx1030", "gfx1201"]
 /// The target in the flags of the ELF header, for each of them.
 const FLAGS: [u32; 5] = [0x41, 0x53f, 0x54c, 0x36, 0x4e];
 
-/// The file that the bytes describe. If the highest bit of the first byte is set, they are a kernel's descriptor in a
-/// valid file for the device. Otherwise, if they do not begin an ELF file, they are changes to a valid one, three bytes
-/// each.
+/// The file that the bytes describe. If the highest bit of the first byte is set, they are a kernel's
+/// descriptor in a valid file for the device. Otherwise, if they do not begin an ELF file, they are changes
+/// to a valid one, three bytes each.
 fn file(which: usize, first: u8, rest: &[u8]) -> Vec<u8> {
     if first & 0x80 != 0 {
         let mut object = Synthetic { flags: FLAGS[which], ..Synthetic::default() };

@@ -1,8 +1,8 @@
-//! Generated programs, compiled by the same compiler for the CPU and for every target, must leave the same bytes in
-//! memory.
+//! Generated programs, compiled by the same compiler for the CPU and for every target, must leave the same
+//! bytes in memory.
 //!
-//! `FERROCM_DIFFERENTIAL_SEEDS=1000..1200` runs other programs than the default ones, on all targets; the default ones
-//! run on one target of each generation.
+//! `FERROCM_DIFFERENTIAL_SEEDS=1000..1200` runs other programs than the default ones, on all targets; the
+//! default ones run on one target of each generation.
 
 mod generate;
 mod host;

@@ -1,4 +1,5 @@
-//! Stacks and calls that are only known at run time, and the progress of waves and workgroups that wait for each other.
+//! Stacks and calls that are only known at run time, and the progress of waves and workgroups that wait for
+//! each other.
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -188,8 +189,8 @@ fn workgroups_wait_for_earlier_and_later_ones() {
 fn waiting_for_a_workgroup_that_finds_no_room_ends_when_time_is_up() {
     let Ok(gpu) = Gpu::open("execution", "gfx1100") else { return };
     let held = (gpu.device.compute_units() * gpu.device.target().unit.waves()) as usize;
-    // One more would be enough if workgroups started in order. But a thread without a core for a while starts those
-    // that it took later.
+    // One more would be enough if workgroups started in order. But a thread without a core for a while starts
+    // those that it took later.
     let groups = 2 * held;
     let (flags, out) = (gpu.upload(&vec![0u32; groups]), gpu.alloc(4 * groups));
     let args = [Arg::I32(-1), Arg::Pointer(flags), Arg::Pointer(out)];
@@ -323,9 +324,9 @@ fn a_row_is_overwritten_when_all_waves_have_summed_it_up() {
     });
 }
 
-/// Random programs in which waves overwrite what others have read. They are sequences of steps, and waves read nothing
-/// that others wrote since the last barrier. So hardware gives the same result as a machine on which all waves take
-/// each step together.
+/// Random programs in which waves overwrite what others have read. They are sequences of steps, and waves
+/// read nothing that others wrote since the last barrier. So hardware gives the same result as a machine on
+/// which all waves take each step together.
 #[test]
 fn waves_come_equally_far_between_barriers() {
     const ITEMS: usize = 256;
@@ -333,7 +334,8 @@ fn waves_come_equally_far_between_barriers() {
     let mut draw = |below: u64| ((random.next() >> 33) % below) as u32;
     let programs: Vec<Vec<[u32; 2]>> = (0..8)
         .map(|_| {
-            // How far the work-items' own words were shifted in a region that was written since the last barrier.
+            // How far the work-items' own words were shifted in a region that was written since the last
+            // barrier.
             let mut written: [Option<u32>; 4] = [None; 4];
             let mut step = || match draw(8) {
                 0 => {

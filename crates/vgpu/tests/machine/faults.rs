@@ -113,7 +113,8 @@ fn lds_beyond_the_end_is_a_fault_where_bounds_are_checked() {
         assert_eq!((address, found.at.work_item), (512, Some([120, 0, 0])));
         still_works(gpu);
 
-        // Without the check, a workgroup has all granules that it was given and nothing beyond them, as on hardware.
+        // Without the check, a workgroup has all granules that it was given and nothing beyond them, as on
+        // hardware.
         let sums = |dynamic, shift: i32| {
             let dispatch = gpu.prepare(
                 "write_lds",
@@ -237,8 +238,8 @@ fn impossible_launches_are_refused_before_anything_runs() {
         assert!(matches!(launch([0, 1, 1], [64, 1, 1], 0), Err(E::ZeroSize { what: "grid", .. })));
         assert!(matches!(launch([64, 1, 1], [64, 0, 1], 0), Err(E::ZeroSize { what: "workgroup", .. })));
         let greedy = gpu.launch("greedy", [1024, 1, 1], [1024, 1, 1], 0, &[Arg::Pointer(out)]);
-        // Each of four SIMDs has registers for two waves of 64 (512 of 256), for four of 32 (gfx1030, 1024 of 256), or
-        // for five (gfx11 and gfx12, 1536 of 264).
+        // Each of four SIMDs has registers for two waves of 64 (512 of 256), for four of 32 (gfx1030, 1024 of
+        // 256), or for five (gfx11 and gfx12, 1536 of 264).
         let expected =
             if matches!(gpu.device.target().name, "gfx1100" | "gfx1151" | "gfx1201") { 640 } else { 512 };
         assert!(

@@ -18,8 +18,8 @@ fn gfx9() -> impl Iterator<Item = (u8, Isa)> {
     all().filter(|(_, isa)| isa.is_gfx9())
 }
 
-/// Runs instructions of up to eight bytes each, followed by the end of the program. The first two scalar registers hold
-/// the address of a buffer.
+/// Runs instructions of up to eight bytes each, followed by the end of the program. The first two scalar
+/// registers hold the address of a buffer.
 fn run(target: u8, instructions: &[u64]) -> Result<(), DispatchError> {
     let mut bytes = vec![target, 0, 16, 64, 31, 0, 0, 63];
     for instruction in instructions {
@@ -69,8 +69,8 @@ fn moves_to_registers_past_the_last_one_are_faults() {
     }
 }
 
-/// Every scalar memory instruction of gfx9, the only generation whose scalar instructions write memory, with data in
-/// each of the last registers.
+/// Every scalar memory instruction of gfx9, the only generation whose scalar instructions write memory, with
+/// data in each of the last registers.
 #[test]
 fn scalar_accesses_do_not_reach_past_the_last_register() {
     for (target, isa) in gfx9() {

@@ -429,8 +429,8 @@ fn a_kernel_that_does_nothing_is_quick() {
     });
 }
 
-/// On hardware, by the time that one wave has loaded something from memory after a barrier, all waves have read a
-/// value.
+/// On hardware, by the time that one wave has loaded something from memory after a barrier, all waves have
+/// read a value.
 #[test]
 fn waves_read_lds_after_a_barrier_before_one_goes_on() {
     on_all("basics", |gpu| {

@@ -1,5 +1,5 @@
-//! Compiled kernels with matrix instructions, compared with products in f64. The kernels define the positions of
-//! elements.
+//! Compiled kernels with matrix instructions, compared with products in f64. The kernels define the positions
+//! of elements.
 
 use half::{bf16, f16};
 
@@ -61,8 +61,8 @@ impl Case {
         (0..count).map(next).collect()
     }
 
-    /// Runs the kernel on random matrices and compares the result with the product. Elements of A, B and C are read
-    /// with `view`.
+    /// Runs the kernel on random matrices and compares the result with the product. Elements of A, B and C
+    /// are read with `view`.
     fn run<T: Element, U: Element>(&self, gpu: &Gpu, view: impl Fn(usize, f64) -> f64, results: usize) {
         let mut random = Random(self.kernel.len() as u64);
         let (n, size) = (self.n, self.n * self.n);

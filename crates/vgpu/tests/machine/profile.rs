@@ -58,8 +58,8 @@ fn the_last_workgroup_has_idle_lanes() {
         let args = [Arg::F32(3.0), Arg::Pointer(data), Arg::Pointer(data), Arg::U32(70)];
         let found = counters(gpu, "saxpy", 2, 64, &args);
         assert_eq!((found.global.read_bytes, found.global.written_bytes), (8 * 70, 4 * 70), "{found}");
-        // The second workgroup's 6 threads leave one wave that diverges; with waves of 32, another wave has nothing to
-        // do.
+        // The second workgroup's 6 threads leave one wave that diverges; with waves of 32, another wave has
+        // nothing to do.
         assert_eq!(found.branches.splits, 1, "{found}");
         assert!(found.lanes.active < found.lanes.possible);
     });
@@ -185,9 +185,9 @@ fn occupancy_is_what_the_compiler_says() {
     }
 }
 
-/// Vector registers and the waves that fit, from AMD's documents. MI200 has 512 registers per lane, in units of eight;
-/// RDNA 2 has 1024, in units of sixteen. RDNA 3 and 4 (as in Navi 31 and Navi 48) have 1536, in units of 24, for waves
-/// of 32.
+/// Vector registers and the waves that fit, from AMD's documents. MI200 has 512 registers per lane, in units
+/// of eight; RDNA 2 has 1024, in units of sixteen. RDNA 3 and 4 (as in Navi 31 and Navi 48) have 1536, in
+/// units of 24, for waves of 32.
 #[test]
 fn occupancy_by_registers_is_what_amd_publishes() {
     type Waves<'a> = &'a [(u32, u32)];

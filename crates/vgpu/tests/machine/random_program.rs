@@ -1,5 +1,5 @@
-//! Arbitrary bytes as a program: a code object for one of the targets, with the instructions that the bytes decode to.
-//! Running it must end normally or in a fault. The fuzz target `program` uses this file too.
+//! Arbitrary bytes as a program: a code object for one of the targets, with the instructions that the bytes
+//! decode to. Running it must end normally or in a fault. The fuzz target `program` uses this file too.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -41,8 +41,8 @@ fn device(which: usize) -> &'static Arc<Device> {
     &devices[which]
 }
 
-/// Instructions from records of a control byte and twelve other bytes. The control byte may request changes that make
-/// them more useful.
+/// Instructions from records of a control byte and twelve other bytes. The control byte may request changes
+/// that make them more useful.
 fn text(isa: Isa, records: &[u8]) -> Vec<u8> {
     let mut text = Vec::new();
     for record in records.chunks_exact(RECORD) {

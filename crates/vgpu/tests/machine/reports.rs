@@ -1,4 +1,5 @@
-//! The contents of fault reports, for every kind of kernel error: the line, the lane, the workgroup and the allocation.
+//! The contents of fault reports, for every kind of kernel error: the line, the lane, the workgroup and the
+//! allocation.
 use crate::common::{Arg, Gpu, on_all};
 use vgpu::machine::{DispatchError, Fault, FaultKind, Site, SourceFrame};
 

@@ -1,5 +1,5 @@
-//! Work of several HIP streams and of Vulkan's queue, with dependences on each other; all of it is enqueued before any
-//! of it runs.
+//! Work of several HIP streams and of Vulkan's queue, with dependences on each other; all of it is enqueued
+//! before any of it runs.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ fn raise(stream: &Stream, timeline: &Arc<Timeline>, value: u64) {
     stream.host_function(move || timeline.signal(value).unwrap()).unwrap();
 }
 
-/// Two streams write the halves of a buffer, a third joins them, Vulkan computes on it, and a fourth adds the results
-/// to a sum; this is repeated eight times. The host only enqueues: a gate holds back the first kernels until it is
-/// done. One thread tells HIP how far Vulkan has come.
+/// Two streams write the halves of a buffer, a third joins them, Vulkan computes on it, and a fourth adds the
+/// results to a sum; this is repeated eight times. The host only enqueues: a gate holds back the first
+/// kernels until it is done. One thread tells HIP how far Vulkan has come.
 #[test]
 fn streams_and_vulkan_s_queue_wait_for_each_other_by_timelines() {
     let Some(both) = both() else { return };

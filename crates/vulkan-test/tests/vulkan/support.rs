@@ -70,8 +70,8 @@ impl Both {
     pub(crate) fn shared(&self, len: usize) -> Shared {
         let vulkan = Arc::new(Buffer::exportable(&self.vulkan, 4 * len).unwrap());
         let descriptor = vulkan.export().unwrap();
-        // SAFETY: the descriptor refers to this much memory of Vulkan; the tests keep the two from using it at the same
-        // time.
+        // SAFETY: the descriptor refers to this much memory of Vulkan; the tests keep the two from using it
+        // at the same time.
         let memory = unsafe { ExternalMemory::import_dedicated(&self.hip, descriptor, vulkan.allocated()) };
         let memory = memory.unwrap_or_else(|error| panic!("{error}"));
         let hip = memory.buffer::<u32>(0, len).unwrap();

@@ -1,7 +1,8 @@
 //! Finds the calls in a function's body.
 //!
-//! Types are inferred only as far as needed to distinguish methods of the same name: for an expression, the type of
-//! this crate that it is or wraps. If that is unknown, a call counts only if exactly one type has such a method.
+//! Types are inferred only as far as needed to distinguish methods of the same name: for an expression, the
+//! type of this crate that it is or wraps. If that is unknown, a call counts only if exactly one type has
+//! such a method.
 
 use std::collections::{BTreeMap, BTreeSet};
 

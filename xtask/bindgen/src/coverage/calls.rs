@@ -312,7 +312,8 @@ impl<'a> Calls<'a> {
         self.macros.get(name).copied()
     }
 
-    /// The functions that a call of a type's or trait's `name` may mean: for a trait, those of all implementors.
+    /// The functions that a call of a type's or trait's `name` may mean: for a trait, those of all
+    /// implementors.
     pub(super) fn method(&self, owner: DefinitionId, name: &str) -> Vec<FunctionId> {
         let of = |owner| self.methods.get(&(owner, name.to_owned())).into_iter().flatten().copied();
         let own: Vec<_> = of(owner).collect();

@@ -201,7 +201,8 @@ impl<'a> Names<'a> {
         })
     }
 
-    /// The one type of this crate that a type is or wraps: `Stream` for `&Stream`, `Result<Self>` or `Option<Arc<Stream>>`.
+    /// The one type of this crate that a type is or wraps: `Stream` for `&Stream`, `Result<Self>` or
+    /// `Option<Arc<Stream>>`.
     pub(super) fn type_in(
         &self,
         module: ModuleId,
@@ -227,8 +228,8 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Adds the types of this crate that occur in a type, except those inside a wrapper that `enter` refuses, and
-    /// behind references if it refuses `&`.
+    /// Adds the types of this crate that occur in a type, except those inside a wrapper that `enter` refuses,
+    /// and behind references if it refuses `&`.
     pub(super) fn types_in(
         &self,
         module: ModuleId,

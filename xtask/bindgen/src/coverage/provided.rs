@@ -11,8 +11,8 @@ use syn::Item;
 
 /// The functions among `symbols` that the sources in `folder` provide.
 ///
-/// The sources list them in functions called `provide`, which call a builder's methods, or in macros that generate
-/// such a function from a list.
+/// The sources list them in functions called `provide`, which call a builder's methods, or in macros that
+/// generate such a function from a list.
 pub(super) fn read(folder: &Path, symbols: &BTreeSet<&str>) -> Result<BTreeSet<String>> {
     let mut provided = BTreeSet::new();
     for path in sources(folder)? {

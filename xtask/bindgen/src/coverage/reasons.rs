@@ -1,7 +1,7 @@
 //! Why functions have no safe wrapper.
 //!
-//! A row must say what to do instead, or that a wrapper is planned. The generator fails for a row that explains no
-//! function any more, because they are wrapped or removed, and for a function without a row.
+//! A row must say what to do instead, or that a wrapper is planned. The generator fails for a row that
+//! explains no function any more, because they are wrapped or removed, and for a function without a row.
 
 mod hip;
 mod hsa;

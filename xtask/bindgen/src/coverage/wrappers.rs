@@ -9,12 +9,12 @@ use super::names::DefinitionId;
 use super::source::Crate;
 use super::{Items, Wrappers};
 
-/// For each of `symbols` that the crate calls, the public items that call it; empty if there are none. Calls only
-/// from its module `raw` do not count.
+/// For each of `symbols` that the crate calls, the public items that call it; empty if there are none. Calls
+/// only from its module `raw` do not count.
 ///
-/// Items that name the function in their documentation always count. Others count if they call it directly or through
-/// private items, but not through another public item. Calls in `Drop` count for the public types that own the
-/// dropped one.
+/// Items that name the function in their documentation always count. Others count if they call it directly or
+/// through private items, but not through another public item. Calls in `Drop` count for the public types
+/// that own the dropped one.
 pub(super) fn find(name: &str, source: &Crate, symbols: &BTreeSet<&str>) -> Wrappers {
     let calls = Calls::new(name, source, symbols);
     let callers = callers(&calls);

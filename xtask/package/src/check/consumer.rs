@@ -30,7 +30,8 @@ const RESULT: &str = "[12.0, 24.0, 36.0]";
 /// A missing compiler.
 const NO_COMPILER: &str = "/no/such/clang";
 
-/// Unpacks all crates, builds a program that depends on all of them, runs it, and checks the program of the project.
+/// Unpacks all crates, builds a program that depends on all of them, runs it, and checks the program of the
+/// project.
 pub(super) fn crates(place: &Checks) -> Seen {
     let packed = place.out.join("crates");
     let order = packed.join(ORDER);

@@ -1,4 +1,5 @@
-//! A bare Debian 12 in a folder: its essential packages, installed by its own dpkg, and the dependencies of C++ programs.
+//! A bare Debian 12 in a folder: its essential packages, installed by its own dpkg, and the dependencies of
+//! C++ programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
-//! The test descriptions of `rocblas-test`: a file of fixed-size records. At each start, the program reads the whole
-//! file once for each of its two hundred groups of tests. With a file of a sample of the records, it starts in a
-//! second.
+//! The test descriptions of `rocblas-test`: a file of fixed-size records. At each start, the program reads
+//! the whole file once for each of its two hundred groups of tests. With a file of a sample of the records,
+//! it starts in a second.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,7 +15,8 @@ const RECORD: usize = 576;
 const HEAD: usize = FIRST_WORD.len() + RECORD + SECOND_WORD.len();
 const FIRST_WORD: &[u8; 8] = b"rocBLAS\0";
 const SECOND_WORD: &[u8; 8] = b"ROCblas\0";
-/// Fields of a record: the function and the name of the description, both padded with zeros; the tier; five types.
+/// Fields of a record: the function and the name of the description, both padded with zeros; the tier; five
+/// types.
 const NAMES: Range<usize> = 0..128;
 const TIER: Range<usize> = 128..192;
 const TYPES: Range<usize> = 480..500;

@@ -14,7 +14,8 @@ pub(super) enum Outcome {
     Crashed,
 }
 
-/// The names in the output of `--gtest_list_tests`: suites, ending in a dot, each followed by its indented tests.
+/// The names in the output of `--gtest_list_tests`: suites, ending in a dot, each followed by its indented
+/// tests.
 pub(super) fn names(listing: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut suite = None;
@@ -45,8 +46,8 @@ pub(super) enum Line<'a> {
     Other,
 }
 
-/// Parses one line. A parameter may end with a line break, so the time may be on the next line. The final summary
-/// repeats names of failed tests, when no test is running.
+/// Parses one line. A parameter may end with a line break, so the time may be on the next line. The final
+/// summary repeats names of failed tests, when no test is running.
 pub(super) fn line(text: &str) -> Line<'_> {
     if let Some(name) = text.strip_prefix("[ RUN      ] ") {
         return Line::Started(name.trim_end());

@@ -1,5 +1,5 @@
-//! `docs/generated/suites.md`: the latest results of each suite. The page stores its own data: a run replaces its
-//! rows and keeps the others.
+//! `docs/generated/suites.md`: the latest results of each suite. The page stores its own data: a run replaces
+//! its rows and keeps the others.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

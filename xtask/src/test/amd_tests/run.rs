@@ -60,8 +60,8 @@ pub(super) fn list(mut command: Command, filter: &str, log: &Path, limit: Durati
     Ok(gtest::names(&String::from_utf8_lossy(&bytes?)))
 }
 
-/// Runs the tests in order in as few processes as possible. Each process ends at the first test that does not pass,
-/// unless that is `known` to fail, and the next one continues after it.
+/// Runs the tests in order in as few processes as possible. Each process ends at the first test that does not
+/// pass, unless that is `known` to fail, and the next one continues after it.
 pub(super) fn run(
     command: impl Fn() -> Result<Command>,
     tests: &[String],
@@ -175,7 +175,8 @@ fn process(
 /// The number of kept output lines of a test.
 const MOST_LINES: usize = 5000;
 
-/// The most useful part of a failed test's output: a failed check with the lines after it, or else the last line.
+/// The most useful part of a failed test's output: a failed check with the lines after it, or else the last
+/// line.
 fn reason(said: &[String]) -> String {
     const SIGNS: [&str; 6] = [": Failure", "Assertion", "fault", "terminate called", "ERROR", "rror:"];
     let is_sign = |line: &String| SIGNS.iter().any(|sign| line.contains(sign));
@@ -194,7 +195,8 @@ mod tests {
     use super::super::table::PLAIN;
     use super::*;
 
-    /// A program that behaves like a GoogleTest program: it runs the filtered tests, and their names determine the results.
+    /// A program that behaves like a GoogleTest program: it runs the filtered tests, and their names
+    /// determine the results.
     const PROGRAM: &str = r#"
 for argument; do case $argument in --gtest_filter=*) filter=${argument#*=};; esac; done
 IFS=:

@@ -39,7 +39,8 @@ pub(super) struct Suite {
     pub(super) seconds: u64,
     /// The maximum number of tests per process.
     pub(super) batch: usize,
-    /// Whether a process continues after a failed test, for programs that take minutes to start. Otherwise that test is its last.
+    /// Whether a process continues after a failed test, for programs that take minutes to start. Otherwise
+    /// that test is its last.
     pub(super) goes_on: bool,
     /// The tests, as a GoogleTest filter.
     pub(super) filter: &'static str,
@@ -177,7 +178,8 @@ pub(super) static SUITES: &[Suite] = &[
         variables: &[("UT_MAX_GPUS", "2"), ("UT_DATATYPES", "ncclFloat32,ncclInt8"), ("UT_REDOPS", "sum")],
         device: "?count=2",
         seconds: 300,
-        // A test takes half a minute: AMD's runtime unpacks the code objects of RCCL in each of its processes.
+        // A test takes half a minute: AMD's runtime unpacks the code objects of RCCL in each of its
+        // processes.
         sample: Some(Sample { most: 2, groups: Groups::Suite }),
         batch: 1,
         rccl: true,

@@ -1,8 +1,8 @@
 //! A sample of candle's own tests on the drop-in libraries.
 //!
-//! candle is built as for AMD GPUs, without the virtual GPU in its programs. As on a machine with an AMD GPU, it
-//! loads HIP from `libamdhip64.so`, here this project's, which gets the GPU from `libhsa-runtime64.so`, here the
-//! virtual one. So the executor is not compiled again, and the sample does not take minutes.
+//! candle is built as for AMD GPUs, without the virtual GPU in its programs. As on a machine with an AMD GPU,
+//! it loads HIP from `libamdhip64.so`, here this project's, which gets the GPU from `libhsa-runtime64.so`,
+//! here the virtual one. So the executor is not compiled again, and the sample does not take minutes.
 
 use std::process::Command;
 
@@ -29,7 +29,8 @@ const PROGRAMS: [&str; 7] = [
 ];
 /// The virtual device, the only one that candle's kernels are compiled for.
 const DEVICE: &str = "vgpu:gfx1100";
-/// Kernel sources of candle that are not compiled for any GPU: those of quantised products, which take nine minutes of processor time.
+/// Kernel sources of candle that are not compiled for any GPU: those of quantised products, which take nine
+/// minutes of processor time.
 const LEFT_OUT: &str = "mmq_*=none mmvq_*=none moe_*=none quantized.cu=none";
 /// Builds programs without the virtual GPU.
 const WITHOUT_VIRTUAL: &str = "--cfg ferrocm_no_virtual";

@@ -1,7 +1,8 @@
-//! The tests of the crate `rccl` on AMD's RCCL, over virtual GPUs: test programs of this workspace, run in a sysroot.
+//! The tests of the crate `rccl` on AMD's RCCL, over virtual GPUs: test programs of this workspace, run in a
+//! sysroot.
 //!
-//! Each program runs as a whole, not one process per test as elsewhere: AMD's HIP unpacks the kernels of RCCL in each
-//! process, which takes longer than most tests.
+//! Each program runs as a whole, not one process per test as elsewhere: AMD's HIP unpacks the kernels of RCCL
+//! in each process, which takes longer than most tests.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

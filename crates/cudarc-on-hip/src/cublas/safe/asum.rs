@@ -36,7 +36,8 @@ macro_rules! asum {
                     result: &mut $type,
                 ) -> Result<(), CublasError> {
                     let (x, _read) = x.device_ptr(self.stream());
-                    // SAFETY: the handle lives, the stream waits for writes to the memory, and the caller vouches for its size.
+                    // SAFETY: the handle lives, the stream waits for writes to the memory, and the caller
+                    // vouches for its size.
                     unsafe { result::$function(*self.handle(), cfg.n, x as *const $type, cfg.incx, result) }
                 }
             }

@@ -145,7 +145,8 @@ impl CudaBlas {
         let (c, _written) = c.device_ptr_mut(self.stream());
         let (a, b, c) = (a as *const c_void, b as *const c_void, c as *mut c_void);
         let algorithm = sys::cublasGemmAlgo_t::CUBLAS_GEMM_DEFAULT;
-        // SAFETY: the handle lives, the stream waits for other uses of the memory, and the caller vouches for its size.
+        // SAFETY: the handle lives, the stream waits for other uses of the memory, and the caller vouches for
+        // its size.
         unsafe {
             if types.batched {
                 result::gemm_strided_batched_ex(

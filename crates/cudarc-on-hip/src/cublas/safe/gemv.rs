@@ -56,8 +56,8 @@ macro_rules! gemv {
                 ) -> Result<(), CublasError> {
                     let ((a, _read_a), (x, _read_x)) = (a.device_ptr(self.stream()), x.device_ptr(self.stream()));
                     let (y, _written) = y.device_ptr_mut(self.stream());
-                    // SAFETY: the handle lives, the stream waits for other uses of the memory, and the caller vouches for its
-                    // size.
+                    // SAFETY: the handle lives, the stream waits for other uses of the memory, and the caller
+                    // vouches for its size.
                     unsafe {
                         result::$function(
                             *self.handle(), cfg.trans, cfg.m, cfg.n, &cfg.alpha, a as *const $type, cfg.lda,

@@ -149,7 +149,8 @@ impl<T: GroupedGemmDtype> GroupedGemm<T> for CudaBlas {
             let (lda, ldb) = (number(config.ldas[group])?, number(config.ldbs[group])?);
             let ldc = number(config.ldcs[group])?;
             let (alpha, beta) = (&raw const config.alphas[group], &raw const config.betas[group]);
-            // SAFETY: the handle lives, the stream waits for other uses of the memory, and the caller vouches for its size.
+            // SAFETY: the handle lives, the stream waits for other uses of the memory, and the caller vouches
+            // for its size.
             unsafe {
                 result::gemm_ex(
                     *self.handle(),

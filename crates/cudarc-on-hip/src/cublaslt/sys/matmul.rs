@@ -149,8 +149,8 @@ impl Lt {
     /// Submits a product and its epilogue.
     ///
     /// # Safety
-    /// Factors must have the scale type, matrices and bias must be as large as the product says, and the stream must belong
-    /// to the device.
+    /// Factors must have the scale type, matrices and bias must be as large as the product says, and the
+    /// stream must belong to the device.
     pub(super) unsafe fn multiply(
         &self,
         product: &Product,

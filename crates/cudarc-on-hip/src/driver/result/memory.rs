@@ -87,7 +87,8 @@ pub unsafe fn memset_d8_sync(
     doing!(sys::cuMemsetD8_v2(dptr, uc, num_bytes))
 }
 
-/// Copies from the host, on a stream (`cuMemcpyHtoDAsync`). Memory that is not pinned has been read when this returns.
+/// Copies from the host, on a stream (`cuMemcpyHtoDAsync`). Memory that is not pinned has been read when this
+/// returns.
 pub unsafe fn memcpy_htod_async<T>(
     dst: sys::CUdeviceptr,
     src: &[T],
@@ -101,7 +102,8 @@ pub unsafe fn memcpy_htod_sync<T>(dst: sys::CUdeviceptr, src: &[T]) -> Result<()
     doing!(sys::cuMemcpyHtoD_v2(dst, src.as_ptr().cast(), size_of_val(src)))
 }
 
-/// Copies to the host, on a stream (`cuMemcpyDtoHAsync`). Memory that is not pinned has been written when this returns.
+/// Copies to the host, on a stream (`cuMemcpyDtoHAsync`). Memory that is not pinned has been written when
+/// this returns.
 pub unsafe fn memcpy_dtoh_async<T>(
     dst: &mut [T],
     src: sys::CUdeviceptr,

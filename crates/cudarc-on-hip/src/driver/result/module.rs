@@ -5,7 +5,8 @@ use std::ffi::{CString, c_void};
 use super::super::sys;
 use super::{DriverError, doing, returning};
 
-/// Loads a file: a code object, a bundle of them, or either as the text that [`nvrtc`](crate::nvrtc) writes (`cuModuleLoad`).
+/// Loads a file: a code object, a bundle of them, or either as the text that [`nvrtc`](crate::nvrtc) writes
+/// (`cuModuleLoad`).
 pub fn load(fname: CString) -> Result<sys::CUmodule, DriverError> {
     returning!(std::ptr::null_mut(), |place| sys::cuModuleLoad(place, fname.as_ptr()))
 }

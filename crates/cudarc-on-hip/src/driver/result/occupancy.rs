@@ -28,7 +28,8 @@ pub unsafe fn max_active_block_per_multiprocessor(
     ))
 }
 
-/// The number of blocks that run on a multiprocessor at once (`cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`).
+/// The number of blocks that run on a multiprocessor at once
+/// (`cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags`).
 pub unsafe fn max_active_block_per_multiprocessor_with_flags(
     f: sys::CUfunction,
     block_size: c_int,
@@ -44,7 +45,8 @@ pub unsafe fn max_active_block_per_multiprocessor_with_flags(
     ))
 }
 
-/// The smallest grid that fills the device, and the best block size for it (`cuOccupancyMaxPotentialBlockSize`).
+/// The smallest grid that fills the device, and the best block size for it
+/// (`cuOccupancyMaxPotentialBlockSize`).
 pub unsafe fn max_potential_block_size(
     f: sys::CUfunction,
     block_size_to_dynamic_smem_size: sys::CUoccupancyB2DSize,
@@ -63,7 +65,8 @@ pub unsafe fn max_potential_block_size(
     }
 }
 
-/// The smallest grid that fills the device, and the best block size for it (`cuOccupancyMaxPotentialBlockSizeWithFlags`).
+/// The smallest grid that fills the device, and the best block size for it
+/// (`cuOccupancyMaxPotentialBlockSizeWithFlags`).
 pub unsafe fn max_potential_block_size_with_flags(
     f: sys::CUfunction,
     block_size_to_dynamic_smem_size: sys::CUoccupancyB2DSize,

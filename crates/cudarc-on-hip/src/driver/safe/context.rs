@@ -33,7 +33,8 @@ impl Drop for CudaContext {
         let ended = match self.is_primary {
             // SAFETY: `new` retained it.
             true => unsafe { result::primary_ctx::release(self.device) },
-            // SAFETY: it was created for this object, or passed to `from_raw_context`, and everything on it has been dropped.
+            // SAFETY: it was created for this object, or passed to `from_raw_context`, and everything on it
+            // has been dropped.
             false => unsafe { sys::cuCtxDestroy_v2(self.handle) }.result(),
         };
         if let Err(error) = ended {
@@ -59,7 +60,8 @@ impl CudaContext {
         Self::of_handle(ordinal, device, handle, true)
     }
 
-    /// A separate context on a device. HIP has no contexts, so it shares everything with the other contexts of the device.
+    /// A separate context on a device. HIP has no contexts, so it shares everything with the other contexts
+    /// of the device.
     pub fn new_non_primary(ordinal: usize, flags: u32) -> Result<Arc<Self>, DriverError> {
         let device = Self::device_of(ordinal)?;
         // SAFETY: the device was found just now.
@@ -87,7 +89,8 @@ impl CudaContext {
     /// Takes over a context that the program has created.
     ///
     /// # Safety
-    /// `cu_ctx` must be a context of `cu_device`, created by `cuCtxCreate` and not destroyed; nothing else may destroy it.
+    /// `cu_ctx` must be a context of `cu_device`, created by `cuCtxCreate` and not destroyed; nothing else
+    /// may destroy it.
     pub unsafe fn from_raw_context(
         ordinal: usize,
         cu_device: sys::CUdevice,
@@ -129,7 +132,8 @@ impl CudaContext {
         self.is_primary
     }
 
-    /// Whether memory is allocated and freed in stream order: not with versions of AMD's library where that is known to corrupt memory.
+    /// Whether memory is allocated and freed in stream order: not with versions of AMD's library where that
+    /// is known to corrupt memory.
     pub fn has_async_alloc(&self) -> bool {
         self.has_async_alloc
     }
@@ -277,8 +281,8 @@ impl CudaContext {
     /// From now on, nothing waits for events of memory, and memory is allocated without events.
     ///
     /// # Safety
-    /// The program must order streams itself: it must use memory on another stream only after it was allocated and written, not
-    /// while another stream writes it, and free it only once no stream uses it.
+    /// The program must order streams itself: it must use memory on another stream only after it was
+    /// allocated and written, not while another stream writes it, and free it only once no stream uses it.
     pub unsafe fn disable_event_tracking(&self) {
         self.event_tracking.store(false, Ordering::Relaxed);
     }

@@ -103,8 +103,8 @@ impl CudaStream {
         // SAFETY: the copy alone uses it.
         let (from, _read) = unsafe { src.stream_synced_slice(self) };
         let (to, _written) = dst.device_ptr_mut(self);
-        // SAFETY: there is room, and the stream waits for other uses of the memory. Pinned memory lives until its event has passed,
-        // and other memory has been read when this returns.
+        // SAFETY: there is room, and the stream waits for other uses of the memory. Pinned memory lives until
+        // its event has passed, and other memory has been read when this returns.
         unsafe { result::memcpy_htod_async(to, from, self.cu_stream()) }
     }
 
@@ -126,8 +126,8 @@ impl CudaStream {
         let len = src.len();
         let mut values: Vec<T> = Vec::with_capacity(len);
         let (from, _read) = src.device_ptr(self);
-        // SAFETY: the vector has room for this many elements, to which only bytes are copied; the copy is done when the call returns, as
-        // the memory is not pinned.
+        // SAFETY: the vector has room for this many elements, to which only bytes are copied; the copy is
+        // done when the call returns, as the memory is not pinned.
         unsafe {
             let room =
                 std::slice::from_raw_parts_mut(values.as_mut_ptr().cast::<std::mem::MaybeUninit<T>>(), len);
@@ -152,8 +152,8 @@ impl CudaStream {
         let (from, _read) = src.device_ptr(self);
         // SAFETY: the copy alone uses it.
         let (to, _written) = unsafe { dst.stream_synced_mut_slice(self) };
-        // SAFETY: there are this many elements, and the stream waits for writes to them. Pinned memory lives until its event has passed,
-        // and other memory has been written when this returns.
+        // SAFETY: there are this many elements, and the stream waits for writes to them. Pinned memory lives
+        // until its event has passed, and other memory has been written when this returns.
         unsafe { result::memcpy_dtoh_async(&mut to[..len], from, self.cu_stream()) }
     }
 
@@ -175,8 +175,8 @@ impl CudaStream {
             // SAFETY: there is room, and the stream waits for other uses of both.
             return unsafe { result::memcpy_dtod_async(to, from, bytes, self.cu_stream()) };
         }
-        // An event can only be recorded on streams of its own device, so the other device's stream represents the copy: this stream waits
-        // for it, then it waits for this stream.
+        // An event can only be recorded on streams of its own device, so the other device's stream represents
+        // the copy: this stream waits for it, then it waits for this stream.
         let (from, read) = src.device_ptr(owner);
         let (to, written) = dst.device_ptr_mut(self);
         self.join(owner)?;

@@ -138,14 +138,16 @@ impl<T: ValidAsZeroBits> PinnedHostSlice<T> {
     /// The elements, after waiting for the last copy.
     pub fn as_slice(&self) -> Result<&[T], DriverError> {
         self.event.synchronize()?;
-        // SAFETY: there are this many elements, which no copy writes any more; the allocation's caller vouches for their values.
+        // SAFETY: there are this many elements, which no copy writes any more; the allocation's caller
+        // vouches for their values.
         Ok(unsafe { std::slice::from_raw_parts(self.place, self.len) })
     }
 
     /// The elements for writing, after waiting for the last copy.
     pub fn as_mut_slice(&mut self) -> Result<&mut [T], DriverError> {
         self.event.synchronize()?;
-        // SAFETY: there are this many elements, which no copy uses any more; the allocation's caller vouches for their values.
+        // SAFETY: there are this many elements, which no copy uses any more; the allocation's caller vouches
+        // for their values.
         Ok(unsafe { std::slice::from_raw_parts_mut(self.place, self.len) })
     }
 }

@@ -25,7 +25,8 @@ impl LaunchConfig {
     }
 }
 
-/// A launch: [`arg`](PushKernelArg::arg) adds the kernel's arguments one by one, [`launch`](Self::launch) submits it.
+/// A launch: [`arg`](PushKernelArg::arg) adds the kernel's arguments one by one, [`launch`](Self::launch)
+/// submits it.
 #[derive(Debug)]
 pub struct LaunchArgs<'a> {
     pub(super) stream: &'a CudaStream,
@@ -71,7 +72,8 @@ unsafe impl<'a, 'b: 'a, T: DeviceRepr> PushKernelArg<&'b T> for LaunchArgs<'a> {
     }
 }
 
-// SAFETY: the address is a pointer for the kernel, and the memory is borrowed until the launch; its events tell when it is used.
+// SAFETY: the address is a pointer for the kernel, and the memory is borrowed until the launch; its events
+// tell when it is used.
 unsafe impl<'a, 'b: 'a, T> PushKernelArg<&'b CudaSlice<T>> for LaunchArgs<'a> {
     #[inline(always)]
     fn arg(&mut self, arg: &'b CudaSlice<T>) -> &mut Self {
@@ -144,11 +146,13 @@ impl LaunchArgs<'_> {
 
     /// Submits the launch.
     ///
-    /// The stream waits for earlier uses of the memory among the arguments, and later uses wait for the kernel.
+    /// The stream waits for earlier uses of the memory among the arguments, and later uses wait for the
+    /// kernel.
     ///
     /// # Safety
-    /// The arguments must match the kernel's in number and type. The kernel must stay within the memory passed to it, must not write
-    /// memory passed by `&`, and must not use other memory that is in use at the same time.
+    /// The arguments must match the kernel's in number and type. The kernel must stay within the memory
+    /// passed to it, must not write memory passed by `&`, and must not use other memory that is in use at the
+    /// same time.
     #[inline(always)]
     pub unsafe fn launch(
         &mut self,

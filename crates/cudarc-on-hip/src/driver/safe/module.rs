@@ -23,14 +23,15 @@ unsafe impl Sync for CudaModule {}
 impl Drop for CudaModule {
     fn drop(&mut self) {
         self.context.record_err(self.context.bind());
-        // SAFETY: the module was loaded for this object, and is unloaded once, when none of its functions is left.
+        // SAFETY: the module was loaded for this object, and is unloaded once, when none of its functions is
+        // left.
         self.context.record_err(unsafe { result::module::unload(self.handle) });
     }
 }
 
 impl CudaContext {
-    /// Loads code: the result of [`nvrtc`](crate::nvrtc), or a code object or a bundle of them, as a file, as bytes, or as text. PTX of
-    /// NVIDIA's compilers gives `CUDA_ERROR_INVALID_PTX`.
+    /// Loads code: the result of [`nvrtc`](crate::nvrtc), or a code object or a bundle of them, as a file, as
+    /// bytes, or as text. PTX of NVIDIA's compilers gives `CUDA_ERROR_INVALID_PTX`.
     #[cfg(feature = "nvrtc")]
     pub fn load_module(self: &Arc<Self>, ptx: crate::nvrtc::Ptx) -> Result<Arc<CudaModule>, DriverError> {
         self.bind_to_thread()?;

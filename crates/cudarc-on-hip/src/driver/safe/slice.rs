@@ -36,8 +36,8 @@ impl<T> Drop for CudaSlice<T> {
             context.record_err(self.stream.wait(event));
         }
         context.record_err(context.bind());
-        // SAFETY: the memory was allocated for this object, and is freed once, when its uses are done: the stream or the host waits for
-        // them.
+        // SAFETY: the memory was allocated for this object, and is freed once, when its uses are done: the
+        // stream or the host waits for them.
         context.record_err(unsafe {
             match context.has_async_alloc() {
                 true => result::free_async(self.address, self.stream.cu_stream()),
@@ -91,8 +91,8 @@ impl<T> CudaSlice<T> {
         &self.stream
     }
 
-    /// Releases ownership of the memory after its stream has waited for all uses. [`CudaStream::upgrade_device_ptr`] takes
-    /// it back.
+    /// Releases ownership of the memory after its stream has waited for all uses.
+    /// [`CudaStream::upgrade_device_ptr`] takes it back.
     pub fn leak(self) -> sys::CUdeviceptr {
         let mut this = ManuallyDrop::new(self);
         let context = this.stream.context().clone();
@@ -150,7 +150,8 @@ impl<T> CudaSlice<T> {
         unsafe { self.as_view().transmute(len) }
     }
 
-    /// The memory as another type, to be written; `None` if it has fewer bytes than `len` elements of that type.
+    /// The memory as another type, to be written; `None` if it has fewer bytes than `len` elements of that
+    /// type.
     ///
     /// # Safety
     /// The memory must hold values of that type, and must end with valid values of its own type.
@@ -238,8 +239,8 @@ impl CudaStream {
     /// If events for it cannot be created.
     ///
     /// # Safety
-    /// There must be `len` elements at the address, allocated in the way of this stream's context, and nothing else may free them.
-    /// Only work submitted to this stream may use them.
+    /// There must be `len` elements at the address, allocated in the way of this stream's context, and
+    /// nothing else may free them. Only work submitted to this stream may use them.
     pub unsafe fn upgrade_device_ptr<T>(
         self: &Arc<Self>,
         cu_device_ptr: sys::CUdeviceptr,

@@ -60,13 +60,14 @@ impl CudaContext {
     /// A stream that other code owns.
     ///
     /// # Safety
-    /// It must be a stream of this context and must outlive every user of this object, and its owner must order its own work with the
-    /// work submitted here.
+    /// It must be a stream of this context and must outlive every user of this object, and its owner must
+    /// order its own work with the work submitted here.
     pub unsafe fn wrap_borrowed_stream(self: &Arc<Self>, cu_stream: sys::CUstream) -> Arc<CudaStream> {
         self.not_owned(cu_stream)
     }
 
-    /// Creates a stream. The first one waits for the device, because earlier work has no events that signal its end.
+    /// Creates a stream. The first one waits for the device, because earlier work has no events that signal
+    /// its end.
     pub fn new_stream(self: &Arc<Self>) -> Result<Arc<CudaStream>, DriverError> {
         self.make_stream(|| result::stream::create(StreamKind::NonBlocking))
     }

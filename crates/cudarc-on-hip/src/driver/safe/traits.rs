@@ -76,7 +76,8 @@ pub trait DeviceSlice<T> {
 
 /// Device memory that can be read.
 pub trait DevicePtr<T>: DeviceSlice<T> {
-    /// The address of the memory, for the next work submitted to `stream`, which reads it. The stream waits for writes.
+    /// The address of the memory, for the next work submitted to `stream`, which reads it. The stream waits
+    /// for writes.
     ///
     /// Drop the second value once the work has been submitted.
     fn device_ptr<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>);
@@ -84,7 +85,8 @@ pub trait DevicePtr<T>: DeviceSlice<T> {
 
 /// Device memory that can be written.
 pub trait DevicePtrMut<T>: DeviceSlice<T> {
-    /// The address of the memory, for the next work submitted to `stream`, which writes it. The stream waits for all uses.
+    /// The address of the memory, for the next work submitted to `stream`, which writes it. The stream waits
+    /// for all uses.
     ///
     /// Drop the second value once the work has been submitted.
     fn device_ptr_mut<'a>(&'a mut self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>);

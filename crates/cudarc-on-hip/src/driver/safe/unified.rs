@@ -12,10 +12,12 @@ use super::{
     LaunchArgs, PushKernelArg, SyncOnDrop, ValidAsZeroBits,
 };
 
-/// An array in managed memory. The host accesses it with [`as_slice`](Self::as_slice), which waits for the device.
+/// An array in managed memory. The host accesses it with [`as_slice`](Self::as_slice), which waits for the
+/// device.
 ///
-/// Its [attachment](Self::attach) determines which streams may use it: any stream, one stream, or only streams of devices that can access
-/// memory while the host uses it (`CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS`).
+/// Its [attachment](Self::attach) determines which streams may use it: any stream, one stream, or only
+/// streams of devices that can access memory while the host uses it
+/// (`CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS`).
 #[derive(Debug)]
 pub struct UnifiedSlice<T> {
     address: sys::CUdeviceptr,
@@ -105,14 +107,16 @@ impl<'a, T> Span<'a, T> {
     }
 
     /// # Safety
-    /// Nothing may write the elements while they are borrowed, and they must hold values, or only copies may use them.
+    /// Nothing may write the elements while they are borrowed, and they must hold values, or only copies may
+    /// use them.
     unsafe fn elements(self) -> &'a [T] {
         // SAFETY: the host reaches the memory by the same address; the caller vouches for the rest.
         unsafe { std::slice::from_raw_parts(self.place(), self.len) }
     }
 
     /// # Safety
-    /// Nothing else may use the elements while they are borrowed, and they must hold values, or only copies may use them.
+    /// Nothing else may use the elements while they are borrowed, and they must hold values, or only copies
+    /// may use them.
     unsafe fn elements_mut(self) -> &'a mut [T] {
         // SAFETY: the host reaches the memory by the same address; the caller vouches for the rest.
         unsafe { std::slice::from_raw_parts_mut(self.place(), self.len) }
@@ -211,8 +215,8 @@ impl<T> UnifiedSlice<T> {
         self.len * size_of::<T>()
     }
 
-    /// Sets which streams may use the memory from now on, after waiting for the last use. A single stream cannot be the
-    /// default stream.
+    /// Sets which streams may use the memory from now on, after waiting for the last use. A single stream
+    /// cannot be the default stream.
     pub fn attach(&mut self, stream: &Arc<CudaStream>, flags: CUmemAttach_flags) -> Result<(), DriverError> {
         self.event.synchronize()?;
         stream.context().bind_to_thread()?;
@@ -324,8 +328,8 @@ impl<T: ValidAsZeroBits> UnifiedSlice<T> {
     pub fn as_slice(&self) -> Result<&[T], DriverError> {
         self.check_host_access()?;
         self.event.synchronize()?;
-        // SAFETY: no use is in progress, and starting one requires another kind of borrow; the allocation's caller vouches for its
-        // values.
+        // SAFETY: no use is in progress, and starting one requires another kind of borrow; the allocation's
+        // caller vouches for its values.
         Ok(unsafe { self.span().elements() })
     }
 
@@ -333,7 +337,8 @@ impl<T: ValidAsZeroBits> UnifiedSlice<T> {
     pub fn as_mut_slice(&mut self) -> Result<&mut [T], DriverError> {
         self.check_host_access()?;
         self.event.synchronize()?;
-        // SAFETY: no use is in progress, and the slice is borrowed; the allocation's caller vouches for its values.
+        // SAFETY: no use is in progress, and the slice is borrowed; the allocation's caller vouches for its
+        // values.
         Ok(unsafe { self.span().elements_mut() })
     }
 }
@@ -526,7 +531,8 @@ impl<'a> LaunchArgs<'a> {
     }
 }
 
-// SAFETY: the address is a pointer for the kernel, and the memory is borrowed until the launch; its event records the use.
+// SAFETY: the address is a pointer for the kernel, and the memory is borrowed until the launch; its event
+// records the use.
 unsafe impl<'a, 'b: 'a, T> PushKernelArg<&'b UnifiedSlice<T>> for LaunchArgs<'a> {
     #[inline(always)]
     fn arg(&mut self, arg: &'b UnifiedSlice<T>) -> &mut Self {

@@ -25,7 +25,8 @@ impl Uses {
         self.read.iter().chain(&self.write).filter(move |_| managed)
     }
 
-    /// Makes a stream wait until memory of `owner` can be read, and returns what records the read once it has been submitted.
+    /// Makes a stream wait until memory of `owner` can be read, and returns what records the read once it has
+    /// been submitted.
     pub(super) fn read<'a>(&'a self, owner: &CudaContext, stream: &'a CudaStream) -> SyncOnDrop<'a> {
         for event in self.before_read(owner) {
             stream.context().record_err(stream.wait(event));

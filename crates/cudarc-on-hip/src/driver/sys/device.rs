@@ -10,8 +10,9 @@ use crate::backend::{backend, give, hip_call, trusts_stream_order};
 
 /// Lanes of a warp: CUDA sources are compiled for 32 on every target.
 const WARP_SIZE: c_int = 32;
-/// The compute capability of each device: the one that CUDA sources are compiled for, where `__CUDA_ARCH__` is 890. HIP's numbers are
-/// those of AMD's instruction sets, which CUDA programs would mistake for NVIDIA GPUs with other features.
+/// The compute capability of each device: the one that CUDA sources are compiled for, where `__CUDA_ARCH__`
+/// is 890. HIP's numbers are those of AMD's instruction sets, which CUDA programs would mistake for NVIDIA
+/// GPUs with other features.
 const CAPABILITY: (c_int, c_int) = (8, 9);
 
 functions! {

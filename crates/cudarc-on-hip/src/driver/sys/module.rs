@@ -95,7 +95,8 @@ pub(crate) fn load_bytes(bytes: &[u8]) -> Outcome<CUmodule> {
     }
     let image: Box<[u8]> = code.into_owned().into();
     let mut handle: hipModule_t = std::ptr::null_mut();
-    // SAFETY: the image is a code object for this device, was parsed in full, and lives as long as the module.
+    // SAFETY: the image is a code object for this device, was parsed in full, and lives as long as the
+    // module.
     unsafe { hip_call!(table, hipModuleLoadData(&raw mut handle, image.as_ptr().cast()))? };
     Ok(Box::into_raw(Box::new(Module { handle, _image: image })).cast())
 }

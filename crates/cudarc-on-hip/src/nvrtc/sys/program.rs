@@ -11,7 +11,8 @@ use super::options::{Options, translate};
 use super::{Outcome, nvrtcResult};
 use crate::backend;
 
-/// Declarations that NVRTC adds before each source, in addition to nvcc's. Line numbers in messages are those of the source.
+/// Declarations that NVRTC adds before each source, in addition to nvcc's. Line numbers in messages are those
+/// of the source.
 const PRELUDE: &str = r"#ifdef NDEBUG
 #define assert(...) ((void)0)
 #else
@@ -125,7 +126,8 @@ fn compiler() -> hip::Result<&'static rtc::Compiler> {
     Ok(COMPILER.get_or_init(|| compiler))
 }
 
-/// The target that the options name, otherwise that of the calling thread's device, otherwise that of the first device.
+/// The target that the options name, otherwise that of the calling thread's device, otherwise that of the
+/// first device.
 fn target_of(named: Option<String>) -> Result<TargetId, (nvrtcResult, String)> {
     if let Some(name) = named {
         return name

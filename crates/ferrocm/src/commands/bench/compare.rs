@@ -39,7 +39,8 @@ or for a malformed command line.";
 
 /// Compares runs: speed-up with its confidence interval, MFU, cost, energy, stability, memory, loss
 ///
-/// A run is a JSON file with step times, as training benchmarks of both vendors write it. Warns where runs are not comparable.
+/// A run is a JSON file with step times, as training benchmarks of both vendors write it. Warns where runs
+/// are not comparable.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -79,7 +80,8 @@ pub(crate) struct Arguments {
     /// The statistic that stands for all steps of a run
     #[arg(long, value_enum, default_value_t)]
     center: CenterArgument,
-    /// Steps to leave out at the beginning: `steady` detects them, `recorded` uses the number in the run; or a number
+    /// Steps to leave out at the beginning: `steady` detects them, `recorded` uses the number in the run; or
+    /// a number
     #[arg(long, value_name = "RULE", default_value = "steady", value_parser = warmup)]
     warmup: Warmup,
     /// GPUs per node [default: those of the run, at most 8]
@@ -100,7 +102,8 @@ pub(crate) struct Arguments {
     /// How much worse a figure may get
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
     threshold: f64,
-    /// Key that identifies the runs in the history [default: GPU, number of GPUs, model, lengths and precision]
+    /// Key that identifies the runs in the history [default: GPU, number of GPUs, model, lengths and
+    /// precision]
     #[arg(long, value_name = "TEXT")]
     key: Option<String>,
     /// The commit that was run, for the history [default: GITHUB_SHA or CI_COMMIT_SHA]

@@ -36,8 +36,9 @@ fn after_help() -> String {
 
 /// Extracts a record from each log of a training program
 ///
-/// Detects which program wrote the log, collects the steps and the configuration, and reports values that contradict
-/// each other. Truncated, malformed or ambiguous values are left out, counted, and listed with --ignored.
+/// Detects which program wrote the log, collects the steps and the configuration, and reports values that
+/// contradict each other. Truncated, malformed or ambiguous values are left out, counted, and listed with
+/// --ignored.
 #[derive(Debug, Args)]
 #[command(after_help = after_help())]
 pub(crate) struct Arguments {
@@ -51,7 +52,8 @@ pub(crate) struct Arguments {
     /// The model's name, for the record and to choose among the logs of a folder
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// Steps at the beginning that the statistics leave out; `steady` leaves out all steps before times become steady
+    /// Steps at the beginning that the statistics leave out; `steady` leaves out all steps before times
+    /// become steady
     #[arg(long, value_name = "STEPS", default_value = "1", value_parser = warmup)]
     warmup: Warmup,
     /// The logs are from the ranks or the parts of one run

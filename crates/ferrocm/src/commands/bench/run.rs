@@ -1,5 +1,5 @@
-//! `ferrocm bench run`. It has kernels, so building it needs the device compiler. It is behind the feature `measure`
-//! because people install this program to get that compiler.
+//! `ferrocm bench run`. It has kernels, so building it needs the device compiler. It is behind the feature
+//! `measure` because people install this program to get that compiler.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,8 @@ pub(crate) use measure::command::Arguments;
 
 /// Measures a GPU (not part of this program: it is built without the feature `measure`)
 ///
-/// `cargo install ferrocm --features measure` builds it in, once `ferrocm setup` has found or installed the device compiler.
+/// `cargo install ferrocm --features measure` builds it in, once `ferrocm setup` has found or installed the
+/// device compiler.
 #[cfg(not(feature = "measure"))]
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {

@@ -148,7 +148,8 @@ pub(crate) unsafe extern "C" fn hipStreamGetCaptureInfo(
     }
 }
 
-/// `hipStreamGetCaptureInfo_v2`: all but the status may be null. The list is valid until the next call on the stream.
+/// `hipStreamGetCaptureInfo_v2`: all but the status may be null. The list is valid until the next call on the
+/// stream.
 pub(crate) unsafe extern "C" fn hipStreamGetCaptureInfo_v2(
     stream: hipStream_t,
     status: *mut Status,

@@ -69,7 +69,8 @@ pub(crate) unsafe extern "C" fn hipGraphInstantiate(
     })
 }
 
-/// `hipGraphInstantiateWithFlags`: launches by device code are not supported; priorities of nodes have no effect.
+/// `hipGraphInstantiateWithFlags`: launches by device code are not supported; priorities of nodes have no
+/// effect.
 pub(crate) unsafe extern "C" fn hipGraphInstantiateWithFlags(
     out: *mut hipGraphExec_t,
     handle: hipGraph_t,
@@ -123,7 +124,8 @@ pub(crate) unsafe extern "C" fn hipGraphExecDestroy(handle: hipGraphExec_t) -> h
     entry(|| graph_execs(active()?).remove(handle as usize).map(drop).ok_or(INVALID_VALUE))
 }
 
-/// `hipGraphLaunch`: on a stream of any device. On a captured stream, the graph becomes a child of the captured one.
+/// `hipGraphLaunch`: on a stream of any device. On a captured stream, the graph becomes a child of the
+/// captured one.
 pub(crate) unsafe extern "C" fn hipGraphLaunch(handle: hipGraphExec_t, stream: hipStream_t) -> hipError_t {
     entry(|| {
         let runtime = active()?;

@@ -84,7 +84,8 @@ pub(crate) unsafe extern "C" fn hipGraphAddNode(
     entry(|| unsafe { add_node(out, graph, dependencies, count, |runtime| operation(runtime, parameters)) })
 }
 
-/// `hipGraphNodeSetParams`: parameters of the node's kind. Memory nodes, children and empty nodes have none to set.
+/// `hipGraphNodeSetParams`: parameters of the node's kind. Memory nodes, children and empty nodes have none
+/// to set.
 pub(crate) unsafe extern "C" fn hipGraphNodeSetParams(
     node: hipGraphNode_t,
     parameters: *mut hipGraphNodeParams,

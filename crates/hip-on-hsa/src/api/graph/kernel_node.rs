@@ -85,7 +85,8 @@ pub(crate) unsafe extern "C" fn hipGraphAddKernelNode(
     })
 }
 
-/// `hipGraphKernelNodeGetParams`: the arguments are the node's own, valid until it ends or its parameters change.
+/// `hipGraphKernelNodeGetParams`: the arguments are the node's own, valid until it ends or its parameters
+/// change.
 pub(crate) unsafe extern "C" fn hipGraphKernelNodeGetParams(
     node: hipGraphNode_t,
     out: *mut hipKernelNodeParams,

@@ -39,8 +39,8 @@ pub(crate) unsafe extern "C" fn hipGraphAddBatchMemOpNode(
     entry(|| unsafe { add_node(out, graph, dependencies, count, |runtime| operations(runtime, parameters)) })
 }
 
-/// `hipGraphBatchMemOpNodeGetParams`: the list is the node's, valid until it ends or its list changes. The context is
-/// the current device's.
+/// `hipGraphBatchMemOpNodeGetParams`: the list is the node's, valid until it ends or its list changes. The
+/// context is the current device's.
 pub(crate) unsafe extern "C" fn hipGraphBatchMemOpNodeGetParams(
     node: hipGraphNode_t,
     out: *mut hipBatchMemOpNodeParams,

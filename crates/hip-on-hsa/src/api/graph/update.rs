@@ -54,8 +54,9 @@ fn take_over(old: &mut [Step], new: Vec<Step>) {
     }
 }
 
-/// `hipGraphExecUpdate`: enabled and disabled nodes stay so. The new graph's user objects replace the old ones, which
-/// are released after the launches so far. On failure, `result` gets the reason and the node of `graph`.
+/// `hipGraphExecUpdate`: enabled and disabled nodes stay so. The new graph's user objects replace the old
+/// ones, which are released after the launches so far. On failure, `result` gets the reason and the node of
+/// `graph`.
 pub(crate) unsafe extern "C" fn hipGraphExecUpdate(
     handle: hipGraphExec_t,
     graph_handle: hipGraph_t,

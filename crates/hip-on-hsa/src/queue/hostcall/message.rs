@@ -40,7 +40,8 @@ impl Messages {
         Messages { parts: BTreeMap::new(), limit, words: 0, last: DROPPED, said: false }
     }
 
-    /// Takes a part of a message. A complete message is printed, and the answer is the number of bytes, or -1.
+    /// Takes a part of a message. A complete message is printed, and the answer is the number of bytes, or
+    /// -1.
     pub(crate) fn take(&mut self, words: [u64; 8], text: &mut Text) -> Result<[u64; 2], String> {
         let mut descriptor = words[0];
         if descriptor & BEGIN != 0 {

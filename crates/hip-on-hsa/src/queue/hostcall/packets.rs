@@ -90,7 +90,8 @@ impl Packets {
     pub(crate) unsafe fn new(memory: usize, count: u64, doorbell: hsa_signal_t) -> Self {
         let (headers, payloads, _) = layout(count);
         let base = memory as u64;
-        // SAFETY: `layout` has room for the head and all headers in the memory, which is the caller's to give.
+        // SAFETY: `layout` has room for the head and all headers in the memory, which is the caller's to
+        // give.
         unsafe {
             (memory as *mut u8).write_bytes(0, payloads as usize);
             (memory as *mut Head).write(Head {
@@ -123,8 +124,8 @@ impl Packets {
 
     /// The head of the ready list.
     fn ready(&self) -> &AtomicU64 {
-        // SAFETY: the head is at the start of the memory, which is there as `new` was promised. Device and host
-        // access the word atomically only.
+        // SAFETY: the head is at the start of the memory, which is there as `new` was promised. Device and
+        // host access the word atomically only.
         unsafe { &*((self.memory + offset_of!(Head, ready)) as *const AtomicU64) }
     }
 

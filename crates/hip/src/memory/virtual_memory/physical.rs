@@ -70,8 +70,8 @@ impl PhysicalMemory {
     /// Allocates at least `bytes` bytes on the device, rounded up to a multiple of [`Granularity::minimum`].
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if the device has too little, [`Error::TooLarge`] if the size does not fit into the address space,
-    /// else [`Error::Hip`], also where the device has no virtual memory management.
+    /// [`Error::OutOfMemory`] if the device has too little, [`Error::TooLarge`] if the size does not fit into
+    /// the address space, else [`Error::Hip`], also where the device has no virtual memory management.
     pub fn new(device: &Device, bytes: usize) -> Result<Self> {
         Self::create(device, bytes, false)
     }
@@ -130,7 +130,8 @@ impl PhysicalMemory {
     /// process has the descriptor or the imported memory.
     ///
     /// # Errors
-    /// [`VirtualMemoryError::NotExportable`] unless it was made by [`exportable`](Self::exportable), else [`Error::Hip`].
+    /// [`VirtualMemoryError::NotExportable`] unless it was made by [`exportable`](Self::exportable), else
+    /// [`Error::Hip`].
     #[doc(alias = "hipMemExportToShareableHandle")]
     #[doc(alias = "cuMemExportToShareableHandle")]
     pub fn export(&self) -> Result<OwnedFd> {
@@ -175,7 +176,8 @@ impl PhysicalMemory {
         }
         let mut handle: hipMemGenericAllocationHandle_t = std::ptr::null_mut();
         device.make_current()?;
-        // SAFETY: the result is a place to write to; for this type, HIP expects the number of an open descriptor.
+        // SAFETY: the result is a place to write to; for this type, HIP expects the number of an open
+        // descriptor.
         unsafe {
             let number = std::ptr::without_provenance_mut(file.as_raw_fd() as usize);
             call!(device.table(), hipMemImportFromShareableHandle(&raw mut handle, number, DESCRIPTOR))?;
@@ -215,7 +217,8 @@ impl Drop for Inner {
         let (device, handle, counted) = (self.device.clone(), self.handle, self.counted.take());
         release("physical memory", move || {
             let released = device.make_current().and_then(|()| {
-                // SAFETY: the memory was made or imported for this, and is not mapped, because mappings hold it.
+                // SAFETY: the memory was made or imported for this, and is not mapped, because mappings hold
+                // it.
                 unsafe { call!(device.table(), hipMemRelease(handle.get())) }
             });
             dropped("physical memory", released);

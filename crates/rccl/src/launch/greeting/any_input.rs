@@ -5,8 +5,8 @@ use super::*;
 const KEY: fn() -> Key = || Key::of("none", ["", ""]);
 const NONCE: Nonce = [1; 32];
 
-/// Cuts a rank's messages to rank 0 after `keep` bytes, appends `bytes`, and delivers them in pieces. Rank 0 must believe only the
-/// whole conversation. The same is then done with rank 0's messages to a rank.
+/// Cuts a rank's messages to rank 0 after `keep` bytes, appends `bytes`, and delivers them in pieces. Rank 0
+/// must believe only the whole conversation. The same is then done with rank 0's messages to a rank.
 pub(crate) fn run(bytes: &[u8], keep: usize, pieces: &[usize]) {
     let key = KEY();
     let asks = || Asks::new(&key, 5, 3, [2; 32]);

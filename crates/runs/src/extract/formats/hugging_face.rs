@@ -1,8 +1,9 @@
 //! Hugging Face's Trainer: dictionaries as Python prints them, and progress bars.
 //!
-//! `{'loss': 2.512, 'grad_norm': 1.25, 'learning_rate': 2e-05, 'epoch': 0.01}`, and at the end `{'train_runtime': 9117.7,
-//! 'train_samples_per_second': 0.663, 'train_steps_per_second': 0.041, 'train_loss': 0.26, 'epoch': 3.0}`. A dictionary has no step
-//! number, but the bar before it does: ` 13%|█▎ | 50/378 [17:05<1:52:03, 20.5s/it]`.
+//! `{'loss': 2.512, 'grad_norm': 1.25, 'learning_rate': 2e-05, 'epoch': 0.01}`, and at the end
+//! `{'train_runtime': 9117.7, 'train_samples_per_second': 0.663, 'train_steps_per_second': 0.041,
+//! 'train_loss': 0.26, 'epoch': 3.0}`. A dictionary has no step number, but the bar before it does: ` 13%|█▎ |
+//! 50/378 [17:05<1:52:03, 20.5s/it]`.
 
 use memchr::memmem;
 

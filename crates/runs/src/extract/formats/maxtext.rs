@@ -1,4 +1,5 @@
-//! MaxText: `completed step: 49, seconds: 5.018, TFLOP/s/device: 107.127, Tokens/s/device: 6529.527, total_weights: 262144, loss: 10.172`.
+//! MaxText: `completed step: 49, seconds: 5.018, TFLOP/s/device: 107.127, Tokens/s/device: 6529.527,
+//! total_weights: 262144, loss: 10.172`.
 
 use super::super::text::{Commas, whole};
 use super::{Field, Found, after};

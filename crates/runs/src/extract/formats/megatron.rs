@@ -1,7 +1,8 @@
 //! Megatron-LM, and programs that print its lines: Primus, Megatron-DeepSpeed, Megatron Bridge.
 //!
-//! ` iteration 126/ 5000 | consumed samples: 16128 | elapsed time per iteration (ms): 13372.8 | … | lm loss: 6.5E-03 | grad norm: 0.061 |
-//! …`. Primus prints the current value and the average (`13372.8/13364.7`, `615.5 (avg 615.0)`): the parser takes the current one.
+//! ` iteration 126/ 5000 | consumed samples: 16128 | elapsed time per iteration (ms): 13372.8 | … | lm loss:
+//! 6.5E-03 | grad norm: 0.061 | …`. Primus prints the current value and the average (`13372.8/13364.7`,
+//! `615.5 (avg 615.0)`): the parser takes the current one.
 
 use std::sync::LazyLock;
 
@@ -137,8 +138,9 @@ fn fields(text: &[u8], found: &mut Found<'_, '_>) {
     }
 }
 
-/// `(after 20 iterations) memory (MB) | allocated: 1570.77 | max allocated: 2589.1 | reserved: 2608.0 | max reserved: 2608.0`, in 2²⁰
-/// bytes. Several ranks may have written to one line; each rank's peak counts for the run.
+/// `(after 20 iterations) memory (MB) | allocated: 1570.77 | max allocated: 2589.1 | reserved: 2608.0 | max
+/// reserved: 2608.0`, in 2²⁰ bytes. Several ranks may have written to one line; each rank's peak counts for
+/// the run.
 fn memory(line: &[u8], found: &mut Found<'_, '_>) {
     const MIB_IN_GB: f64 = 1e9 / 1_048_576.0;
     let mut peaks = [

@@ -1,6 +1,7 @@
 //! NeMo on Lightning.
 //!
-//! NeMo 2: `Training epoch 0, iteration 49/49 | lr: 7.5e-06 | global_step: 49 | reduced_train_loss: 11.96 | train_step_timing in s: 12.39
+//! NeMo 2: `Training epoch 0, iteration 49/49 | lr: 7.5e-06 | global_step: 49 | reduced_train_loss: 11.96 |
+//! train_step_timing in s: 12.39
 //! | …`. NeMo 1 prints them in a progress bar: `Epoch 0: 47%|… | 7/15 [06:19<07:13, reduced_train_loss=11.50, global_step=5.000, …]`.
 
 use memchr::memmem;

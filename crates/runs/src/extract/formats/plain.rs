@@ -1,20 +1,22 @@
-//! Lines of programs without a specific format: `step 10 loss 3.21`, `iter 100: loss 4.8186, time 1537.05ms, mfu 14.52%`, `[step
-//! 5/100] train_loss=2.31 lr=1e-4 step_time=0.51s tok/s=12345`.
+//! Lines of programs without a specific format: `step 10 loss 3.21`, `iter 100: loss 4.8186, time 1537.05ms,
+//! mfu 14.52%`, `[step 5/100] train_loss=2.31 lr=1e-4 step_time=0.51s tok/s=12345`.
 //!
-//! A key is followed by `:`, `=` or a space, and a value. A time needs a unit, after it or in its key; without a unit it is left
-//! out.
+//! A key is followed by `:`, `=` or a space, and a value. A time needs a unit, after it or in its key;
+//! without a unit it is left out.
 
 use memchr::memchr_iter;
 
 use super::super::text::{Commas, Number, number, whole};
 use super::{Field, Found, Slot};
 
-/// Where a text is in a line. Each line is searched for dozens of texts, and is too short to prepare a searcher for each.
+/// Where a text is in a line. Each line is searched for dozens of texts, and is too short to prepare a
+/// searcher for each.
 fn places<'t>(line: &'t [u8], text: &'t [u8]) -> impl Iterator<Item = usize> + 't {
     memchr_iter(text[0], line).filter(move |at| line[*at..].starts_with(text))
 }
 
-/// Where a key is in the text, as a separate word, in upper or lower case; and the text after its `:`, `=` or space.
+/// Where a key is in the text, as a separate word, in upper or lower case; and the text after its `:`, `=` or
+/// space.
 fn keyed<'t>(lower: &[u8], text: &'t [u8], key: &str) -> Option<(usize, &'t [u8])> {
     places(lower, key.as_bytes()).find_map(|at| {
         let before = at.checked_sub(1).map(|place| lower[place]);

@@ -1,4 +1,5 @@
-//! torchtune: `Step 12 | loss:1.1174635887145996 lr:2e-05 tokens_per_second_per_gpu:542.97 peak_memory_active:14.7 …`.
+//! torchtune: `Step 12 | loss:1.1174635887145996 lr:2e-05 tokens_per_second_per_gpu:542.97
+//! peak_memory_active:14.7 …`.
 //!
 //! Both its loggers, to standard output and to a file, write these lines. They have no time of the step.
 

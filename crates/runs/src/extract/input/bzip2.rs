@@ -1,5 +1,6 @@
-//! A decoder for bzip2: blocks of Huffman-coded, move-to-front-coded, Burrows-Wheeler-transformed text with runs. There is no
-//! specification; Julian Seward's program defines the format. The decoder verifies the checksums of blocks and streams.
+//! A decoder for bzip2: blocks of Huffman-coded, move-to-front-coded, Burrows-Wheeler-transformed text with
+//! runs. There is no specification; Julian Seward's program defines the format. The decoder verifies the
+//! checksums of blocks and streams.
 
 use std::io::{self, Read};
 

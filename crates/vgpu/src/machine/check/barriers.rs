@@ -1,8 +1,8 @@
 //! Barriers that not all waves of a workgroup reach: some waves ended before it, or are at another barrier.
 //!
-//! Hardware does not wait for ended waves, and it has a single barrier, wherever the barrier instructions are.
-//! Languages require that all work-items reach the same barrier, equally often. A kernel that breaks this rule works
-//! only by accident.
+//! Hardware does not wait for ended waves, and it has a single barrier, wherever the barrier instructions
+//! are. Languages require that all work-items reach the same barrier, equally often. A kernel that breaks
+//! this rule works only by accident.
 
 use crate::isa::{Op, Operand};
 use crate::machine::observe::{Step, Verdict};

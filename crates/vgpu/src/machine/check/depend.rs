@@ -1,8 +1,8 @@
 //! Determines which bits of a vector instruction's result depend on which bits of its sources, by running the
 //! instruction. One bit of one source is flipped in each lane; the result bits that change depend on it.
 //!
-//! So an instruction that uses one byte, a half, or 24 bits of a register depends only on these bits. Results made of
-//! several parts depend only on the sources of each part.
+//! So an instruction that uses one byte, a half, or 24 bits of a register depends only on these bits. Results
+//! made of several parts depend only on the sources of each part.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,5 +1,5 @@
-//! Uninitialised bits where lanes read other lanes: permutes, DPP, matrices. The instruction itself moves the bits: it
-//! runs on the masks of unknown bits instead of the data.
+//! Uninitialised bits where lanes read other lanes: permutes, DPP, matrices. The instruction itself moves the
+//! bits: it runs on the masks of unknown bits instead of the data.
 
 use super::transfer::Bits;
 use super::twin::Twin;
@@ -81,7 +81,8 @@ impl Element {
         }
     }
 
-    /// Ones in a register for the elements that have any of these bits set; `other` is the other register of a pair.
+    /// Ones in a register for the elements that have any of these bits set; `other` is the other register of
+    /// a pair.
     fn marked(self, bits: u32, other: u32, is_high: bool) -> u32 {
         match self.bits {
             64 => {
@@ -237,9 +238,9 @@ impl Values {
         }
     }
 
-    /// Matrix instructions: an element of the result is unknown if any element that contributes to it is. Unknown
-    /// elements are set to one and all others to zero, and they are multiplied by ones. Then every nonzero element of
-    /// the result is unknown.
+    /// Matrix instructions: an element of the result is unknown if any element that contributes to it is.
+    /// Unknown elements are set to one and all others to zero, and they are multiplied by ones. Then every
+    /// nonzero element of the result is unknown.
     pub(super) fn matrix(&mut self, index: usize, wave: &Wave, inst: &Inst) {
         let Some(register) = vector(inst.dst) else { return };
         let state = &self.waves[index];

@@ -1,5 +1,5 @@
-//! Tracks uninitialised bits through loads, stores and atomic instructions, and checks that addresses do not depend on
-//! them.
+//! Tracks uninitialised bits through loads, stores and atomic instructions, and checks that addresses do not
+//! depend on them.
 
 use super::values::{COMPUTED, Load, Values, lanes, vector};
 use crate::exec::{TILE_ELEMENTS, TILE_LANES, Wave, transposed, transposed_from_lds};
@@ -112,9 +112,9 @@ impl Values {
         Ok(())
     }
 
-    /// Checks that a lane does not store values from uninitialised global memory to global memory. Padding is allowed:
-    /// bytes that were only moved, if the lane stores other bytes beside them. `old` is the origin of unknown bits at
-    /// the destination, which an atomic operation reads.
+    /// Checks that a lane does not store values from uninitialised global memory to global memory. Padding is
+    /// allowed: bytes that were only moved, if the lane stores other bytes beside them. `old` is the origin
+    /// of unknown bits at the destination, which an atomic operation reads.
     fn check_output(
         &self,
         index: usize,
@@ -147,8 +147,8 @@ impl Values {
         step.resolved.op.signature().dst.dwords() as usize
     }
 
-    /// Unknown bits of the dword that a lane copies to LDS from the memory that another access of the instruction
-    /// reads.
+    /// Unknown bits of the dword that a lane copies to LDS from the memory that another access of the
+    /// instruction reads.
     fn copied(&mut self, index: usize, step: &Step<'_>, source: usize, lane: usize) -> Vec<u8> {
         let found = step.accesses.get(source).filter(|access| access.kind == AccessKind::Read);
         let Some(access) = found.filter(|access| access.mask >> lane & 1 != 0) else { return vec![0; 4] };

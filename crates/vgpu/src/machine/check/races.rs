@@ -1,9 +1,9 @@
 //! Data races in LDS: unordered accesses of two waves to the same byte, at least one of them a write.
 //!
-//! Accesses are ordered by the barrier of the workgroup, by global wave sync, and by atomic instructions on the same
-//! address, as in locks and counters. Accesses of one wave are always ordered, whatever their lanes, but lanes of one
-//! instruction race if they write different values to the same byte. Atomic accesses do not race with each other.
-//! Writing the value that a byte already holds is not a race.
+//! Accesses are ordered by the barrier of the workgroup, by global wave sync, and by atomic instructions on
+//! the same address, as in locks and counters. Accesses of one wave are always ordered, whatever their lanes,
+//! but lanes of one instruction race if they write different values to the same byte. Atomic accesses do not
+//! race with each other. Writing the value that a byte already holds is not a race.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -147,7 +147,8 @@ impl Races {
         self.clocks[wave][wave] += 1;
     }
 
-    /// A wave waits at a resource of global wave sync. It executes the instruction again until all waves are there.
+    /// A wave waits at a resource of global wave sync. It executes the instruction again until all waves are
+    /// there.
     fn waits_at(&mut self, wave: usize, resource: u32) {
         if self.waits[wave].replace(resource).is_none() {
             let waves = self.clocks.len();
@@ -222,7 +223,8 @@ impl Races {
         Ok(())
     }
 
-    /// An atomic access orders everything before it with everything after the next atomic access to the same address.
+    /// An atomic access orders everything before it with everything after the next atomic access to the same
+    /// address.
     fn synchronise(&mut self, wave: usize, access: &LaneAccess) {
         let mut addresses: Vec<u64> = access.lanes().map(|(_, address)| address).collect();
         addresses.dedup();

@@ -12,14 +12,16 @@ use gpu_report::{Allocation, MemoryKind};
 pub(super) struct Shadow {
     /// The allocation.
     pub allocation: Allocation,
-    /// One byte for each byte of the allocation; ones mark known bits. Pages are allocated as they are written.
+    /// One byte for each byte of the allocation; ones mark known bits. Pages are allocated as they are
+    /// written.
     known: u64,
     _mapping: Mapping,
 }
 
 impl Shadow {
     fn bytes(&self) -> &[AtomicU8] {
-        // SAFETY: the mapping has at least as many bytes as the allocation, lives as long as `self`, and is only accessed here.
+        // SAFETY: the mapping has at least as many bytes as the allocation, lives as long as `self`, and is
+        // only accessed here.
         unsafe { std::slice::from_raw_parts(self.known as *const AtomicU8, self.allocation.size as usize) }
     }
 
@@ -29,8 +31,8 @@ impl Shadow {
 
     /// The known bits of the byte at an address in the allocation.
     ///
-    /// The host may write with plain stores, which are not observed. Fresh memory is zero, so a nonzero byte without a
-    /// recorded write was written by the host.
+    /// The host may write with plain stores, which are not observed. Fresh memory is zero, so a nonzero byte
+    /// without a recorded write was written by the host.
     pub(super) fn known(&self, address: u64) -> u8 {
         let Some(shadow) = self.bytes().get(address.wrapping_sub(self.allocation.start) as usize) else {
             return 0xff;
@@ -39,7 +41,8 @@ impl Shadow {
         if known != 0 {
             return known;
         }
-        // SAFETY: the byte lies in a live allocation: it is not unmapped before the wave that is checked ends its time slice.
+        // SAFETY: the byte lies in a live allocation: it is not unmapped before the wave that is checked ends
+        // its time slice.
         let byte = unsafe { (address as *const u8).read_volatile() };
         if byte != 0 { 0xff } else { 0 }
     }
@@ -84,8 +87,8 @@ impl Shadows {
         }
     }
 
-    /// Tracks an allocation. Only device memory that the host accesses through API functions is tracked; the host may
-    /// write other memory at any time.
+    /// Tracks an allocation. Only device memory that the host accesses through API functions is tracked; the
+    /// host may write other memory at any time.
     pub(super) fn allocated(&self, allocation: &Allocation) {
         if !self.on.load(Ordering::Relaxed) || allocation.kind != MemoryKind::Coarse {
             return;

@@ -1,9 +1,10 @@
 //! Determines which bits of a result depend on uninitialised bits, for each operation.
 //!
-//! Moves, bitwise logic, shifts and field extraction are exact, so padding and parts that a program masks away are
-//! harmless. A bit of a sum or product depends on the bits below it, because compilers add 64 bits when they need 32.
-//! Results that known bits determine are handled here; other dependences of vector instructions are found by running
-//! them (`depend`). For all other scalar instructions, every result bit depends on every source bit.
+//! Moves, bitwise logic, shifts and field extraction are exact, so padding and parts that a program masks
+//! away are harmless. A bit of a sum or product depends on the bits below it, because compilers add 64 bits
+//! when they need 32. Results that known bits determine are handled here; other dependences of vector
+//! instructions are found by running them (`depend`). For all other scalar instructions, every result bit
+//! depends on every source bit.
 
 use crate::isa::Op;
 
@@ -74,7 +75,8 @@ fn upward(unknown: u64) -> Bits {
     Bits { value: 0, unknown: if unknown == 0 { 0 } else { u64::MAX << unknown.trailing_zeros() } }
 }
 
-/// The result of an operation, if its dependences are exact. Bits above the width of the result are meaningless.
+/// The result of an operation, if its dependences are exact. Bits above the width of the result are
+/// meaningless.
 pub(super) fn exact(op: Op, s: [Bits; 4]) -> Option<Bits> {
     let [a, b, c, _] = s;
     let left = |bits: u64, amount: u32| bits << amount;

@@ -1,5 +1,5 @@
-//! Runs single instructions outside the wave that executes them: on masks of unknown bits, or on values that reveal
-//! what a result depends on. So the effect of an instruction is written in its handler only.
+//! Runs single instructions outside the wave that executes them: on masks of unknown bits, or on values that
+//! reveal what a result depends on. So the effect of an instruction is written in its handler only.
 
 use std::sync::Arc;
 
@@ -98,7 +98,8 @@ impl Twin {
         self.wave.slice = 16;
         self.wave.fault = None;
         (self.wave.unit, self.wave.next) = (Some(Arc::clone(&ready.place.0)), ready.place.1);
-        // SAFETY: the wave is at the program's start, with a file of 512 registers and slack; the unit was lowered for its size.
+        // SAFETY: the wave is at the program's start, with a file of 512 registers and slack; the unit was
+        // lowered for its size.
         let flow = unsafe { run_unwatched(&mut self.wave, &ready.program) };
         flow == Flow::End
     }

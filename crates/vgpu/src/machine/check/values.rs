@@ -1,8 +1,8 @@
 //! Uninitialised values: registers, LDS, scratch and device memory.
 //!
-//! Each bit of a register or of memory is known or unknown. Loads, stores, moves and arithmetic only propagate this, so
-//! copying padding is harmless. Control flow (EXEC, conditional branches, jumps) and addresses must not depend on an
-//! unknown bit.
+//! Each bit of a register or of memory is known or unknown. Loads, stores, moves and arithmetic only
+//! propagate this, so copying padding is harmless. Control flow (EXEC, conditional branches, jumps) and
+//! addresses must not depend on an unknown bit.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -104,8 +104,8 @@ impl State {
         state.vector[..launch.initial_vgprs() * lanes].fill(0);
         state.touched[..launch.initial_vgprs()].fill(false);
         state.scalar[..launch.initial_sgprs()].fill(0);
-        // Trap registers hold ids on some generations. The slots before VCC hold flat_scratch and similar values where
-        // they are not SGPRs.
+        // Trap registers hold ids on some generations. The slots before VCC hold flat_scratch and similar
+        // values where they are not SGPRs.
         let set = [102..usize::from(scalar::VCC), usize::from(scalar::TTMP0)..usize::from(scalar::M0)];
         set.into_iter().for_each(|slots| state.scalar[slots].fill(0));
         state.scalar[usize::from(scalar::NULL)..].fill(0);

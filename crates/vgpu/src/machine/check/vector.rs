@@ -15,8 +15,8 @@ use gpu_report::Use;
 struct Outcome {
     /// Unknown bits of the result.
     unknown: u64,
-    /// Bits of the destination that keep their value, if `unknown` covers the whole destination; none if it covers only
-    /// the written part.
+    /// Bits of the destination that keep their value, if `unknown` covers the whole destination; none if it
+    /// covers only the written part.
     kept: Option<u64>,
     /// Whether the second result, a lane mask, is unknown.
     second: bool,
@@ -92,7 +92,8 @@ impl Values {
         if let Some(bits) = exact(inst.op, parts) {
             return Outcome { unknown: bits.unknown, kept: None, second: bits.unknown != 0, from };
         }
-        // Few values reveal what a comparison depends on: for equality with a constant, only this constant does.
+        // Few values reveal what a comparison depends on: for equality with a constant, only this constant
+        // does.
         if signature.dst.elem == Elem::Mask {
             return Outcome { unknown: u64::MAX, kept: None, second: true, from };
         }

@@ -1,7 +1,7 @@
 //! The memory that an instruction accesses, computed from its operands and the registers before it runs.
 //!
-//! This implements the addressing rules separately and does not call the handlers, so observers cost nothing when there
-//! are none. A test compares the two implementations.
+//! This implements the addressing rules separately and does not call the handlers, so observers cost nothing
+//! when there are none. A test compares the two implementations.
 
 use crate::exec::{TILE_ELEMENTS, TILE_LANES, View, Wave, buffer_flags, element_bytes};
 use crate::isa::{Fact, Footprint, Format, Inst, Op, Operand, Special, scalar};
@@ -13,15 +13,16 @@ use gpu_report::{AccessKind, Space};
 pub struct LaneAccess {
     pub space: Space,
     pub kind: AccessKind,
-    /// Whether it is one access by the whole wave through the scalar cache. It is recorded as lane 0's, or as that of
-    /// the lane whose scratch memory it accesses.
+    /// Whether it is one access by the whole wave through the scalar cache. It is recorded as lane 0's, or as
+    /// that of the lane whose scratch memory it accesses.
     pub scalar: bool,
     /// Bytes, per lane.
     pub bytes: u32,
     /// The lanes; never empty.
     pub mask: u64,
-    /// The first byte for each lane in the mask: an address in global memory, or an offset into the workgroup's LDS or
-    /// the lane's scratch memory. Out-of-bounds accesses are included; the instruction will fault.
+    /// The first byte for each lane in the mask: an address in global memory, or an offset into the
+    /// workgroup's LDS or the lane's scratch memory. Out-of-bounds accesses are included; the instruction
+    /// will fault.
     pub address: [u64; 64],
     /// The first register that is loaded, or that receives the old value: a vector register (from 256 on, ACC
     /// registers), or a scalar slot if `scalar` is set.
@@ -162,8 +163,8 @@ impl Accesses {
     }
 }
 
-/// Bytes that a lane reads from a matrix of elements with this many bits: a fixed number of elements, or, from LDS, as
-/// many as fill its registers.
+/// Bytes that a lane reads from a matrix of elements with this many bits: a fixed number of elements, or,
+/// from LDS, as many as fill its registers.
 fn tile_bytes(inst: &Inst, bits: u8) -> u32 {
     match inst.format {
         Format::Ds => inst.op.signature().dst.bits() / 8,

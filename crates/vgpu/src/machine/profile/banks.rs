@@ -23,9 +23,9 @@ pub(super) fn cache_lines(access: &LaneAccess, line: u64) -> u64 {
 
 /// The number of passes over LDS for an access, and the number of cycles: one per pass, plus conflicts.
 ///
-/// In each pass, as many neighbouring lanes take part as make 128 bytes: 32 lanes of up to 4 bytes (half of a wave of
-/// 64), 16 lanes of 8 bytes, 8 lanes of 12 or 16 bytes. In a cycle, a bank serves one dword to all lanes that read or
-/// write it. Lanes that change the same dword atomically take turns.
+/// In each pass, as many neighbouring lanes take part as make 128 bytes: 32 lanes of up to 4 bytes (half of a
+/// wave of 64), 16 lanes of 8 bytes, 8 lanes of 12 or 16 bytes. In a cycle, a bank serves one dword to all
+/// lanes that read or write it. Lanes that change the same dword atomically take turns.
 pub(super) fn lds_cycles(access: &LaneAccess) -> (u64, u64) {
     let group = match access.bytes {
         0..=4 => 32,

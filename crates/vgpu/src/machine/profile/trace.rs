@@ -26,7 +26,8 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    /// Reads `kernel=gemm*,group=0.0.0,wave=1,file=trace.txt`, or `all`. Returns the selection and the output file.
+    /// Reads `kernel=gemm*,group=0.0.0,wave=1,file=trace.txt`, or `all`. Returns the selection and the output
+    /// file.
     pub(super) fn parse(text: &str) -> Result<(Selection, Option<PathBuf>), String> {
         let mut selection = Selection::default();
         let mut file = None;
@@ -183,8 +184,8 @@ impl TracedGroup {
         }
     }
 
-    /// Writes the lanes that EXEC enables, in groups of eight, with dots for the others. A value that all lanes share
-    /// is written once.
+    /// Writes the lanes that EXEC enables, in groups of eight, with dots for the others. A value that all
+    /// lanes share is written once.
     fn lanes(&mut self, values: &[u32; 64], wave: &Wave) {
         let active = wave.active();
         let count = usize::from(wave.lanes);

@@ -1,5 +1,6 @@
-//! Spreads cases of instructions that work lane by lane, or in rows of sixteen lanes, over all lanes of a wave. Each
-//! lane gets the values of some lane of the case, so no part of a wave is untested because the case is short.
+//! Spreads cases of instructions that work lane by lane, or in rows of sixteen lanes, over all lanes of a
+//! wave. Each lane gets the values of some lane of the case, so no part of a wave is untested because the
+//! case is short.
 
 use super::file::{Case, Content, End, Place, Value};
 use vgpu::isa::{Dpp, Elem, Format, Inst, Op, Operand, scalar};
@@ -10,8 +11,8 @@ const SOME: u64 = 0x5a5a_1234_f00f_8421;
 /// The lanes of a row, which the executor processes at once.
 const ROW: usize = 16;
 
-/// The case spread over all lanes of a wave, once with all lanes enabled and once with some, or with rows shuffled.
-/// None if lanes depend on others in a different way, or if no list gives their values.
+/// The case spread over all lanes of a wave, once with all lanes enabled and once with some, or with rows
+/// shuffled. None if lanes depend on others in a different way, or if no list gives their values.
 pub(super) fn spread(case: &Case, inst: &Inst, lanes: usize) -> Vec<Case> {
     let reach = reach(inst);
     if reach == Reach::Wave || case.end != End::Next {

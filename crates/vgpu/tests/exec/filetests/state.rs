@@ -287,7 +287,8 @@ impl Bench {
         self.wave.sgpr = before.scalars;
         self.wave.scc = before.scc != 0;
         self.wave.mode = before.mode;
-        // SAFETY: all of these were allocated as large in `new`, and only the wave, which does not run now, uses them.
+        // SAFETY: all of these were allocated as large in `new`, and only the wave, which does not run now,
+        // uses them.
         unsafe {
             before.vectors.as_ptr().copy_to(self.wave.vgpr, before.vectors.len());
             before.lds.as_ptr().copy_to(self.wave.access.lds, LDS);

@@ -25,8 +25,8 @@ enum Bit {
 /// The coordinates of an element, as letters of the table.
 const COORDINATES: &str = "ijkb";
 
-/// The positions of an operand's elements: the bits of the element's number within its lane, and those of the lane's
-/// number.
+/// The positions of an operand's elements: the bits of the element's number within its lane, and those of the
+/// lane's number.
 #[derive(Debug)]
 struct Layout {
     element: Vec<Bit>,
@@ -78,8 +78,8 @@ struct Row {
     d: Layout,
     /// The index of a sparse A, or the scales of A and B.
     others: Vec<Layout>,
-    /// The positions of all elements of A, B and D, computed once from the layouts; for D, separately for each half of
-    /// registers.
+    /// The positions of all elements of A, B and D, computed once from the layouts; for D, separately for
+    /// each half of registers.
     places: [OnceLock<Vec<Vec<Place>>>; 3],
 }
 
@@ -162,8 +162,8 @@ pub(super) fn input(
     &places[(block * row.n + i) * row.k + k]
 }
 
-/// The position of element `which` (0 or 1) of the two that a sparse A has in columns `4 * four..`, and that of its
-/// index.
+/// The position of element `which` (0 or 1) of the two that a sparse A has in columns `4 * four..`, and that
+/// of its index.
 pub(super) fn sparse_input(
     row: &Instruction,
     lanes: usize,
@@ -191,7 +191,8 @@ pub(super) fn scale_lane(row: &Instruction, is_a: bool, i: usize, k: usize) -> u
     scales.find([i, i, k, 0], 0).1[0]
 }
 
-/// The position of an element of C and D; `half` is the half of each register that gfx11 uses for 16-bit elements.
+/// The position of an element of C and D; `half` is the half of each register that gfx11 uses for 16-bit
+/// elements.
 pub(super) fn output(
     row: &Instruction,
     lanes: usize,

@@ -250,7 +250,8 @@ fn lanes_of_b_are_permuted() {
         }
         for blgp in 1..8 {
             let matrices = Matrices::random(row, [false; 2], random);
-            // Permuting the registers without the field gives the same result as the field with the original registers.
+            // Permuting the registers without the field gives the same result as the field with the original
+            // registers.
             let results = [false, true].map(|field| {
                 let mut bench = Bench::new(lanes, 5);
                 matrices.load(row, &mut bench, 0);

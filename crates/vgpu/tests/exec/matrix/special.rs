@@ -65,8 +65,8 @@ fn paired(a: &[f32], b: &[f32], c: f32, group: usize) -> f32 {
     sum
 }
 
-/// Random operands, limited by `shape`, compared with a model of one element given the row of A, the column of B, and
-/// C.
+/// Random operands, limited by `shape`, compared with a model of one element given the row of A, the column
+/// of B, and C.
 fn compare(
     row: &Instruction,
     lanes: usize,
@@ -385,7 +385,8 @@ fn a_sparse_operand_skips_what_it_leaves_out() {
     check(row, &bench, &expected, false, 0, "infinities that are left out");
 }
 
-/// Measures speed: `cargo test --release -p ferrocm-vgpu matrix::tests::special::speed -- --ignored --nocapture`.
+/// Measures speed: `cargo test --release -p ferrocm-vgpu matrix::tests::special::speed -- --ignored
+/// --nocapture`.
 #[test]
 #[ignore = "a measurement"]
 fn speed() {
@@ -447,7 +448,8 @@ fn literals_and_special_values_stand_for_all_of_c() {
                 let size = sum_bits(row.sum);
                 let found = bench.get(OUT, model::output(row, 64, 0, row.blocks - 1, 1, 2), size);
                 let expected = u64::from(bits) & (u64::MAX >> (64 - size));
-                // RDNA 3 flushes subnormal numbers, the others keep them. These values are not NaN in any format.
+                // RDNA 3 flushes subnormal numbers, the others keep them. These values are not NaN in any
+                // format.
                 let dots = row.op.has(Fact::WMMA) && row.a.bits() == 16 && row.family == Family::Gfx11;
                 let tiny = sum_number(row.sum, expected).abs() < f32::MIN_POSITIVE;
                 let expected = if dots && row.sum != Sum::I32 && tiny { 0 } else { expected };

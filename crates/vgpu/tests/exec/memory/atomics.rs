@@ -5,8 +5,8 @@ use super::*;
 /// The result of an operation on the old value, the data and the second operand.
 type Model = fn(u64, u64, u64) -> u64;
 
-/// Operations on 32 and 64 bits: the end of the name in FLAT, GLOBAL and MUBUF; the beginning and the end in DS, if it
-/// exists there; the model.
+/// Operations on 32 and 64 bits: the end of the name in FLAT, GLOBAL and MUBUF; the beginning and the end in
+/// DS, if it exists there; the model.
 const INTEGERS: &[(&str, &str, Model, Model)] = &[
     ("swap_b", "storexchg b", |_, data, _| data, |_, data, _| data),
     (
@@ -116,9 +116,10 @@ fn number(old: u64, data: u64, width: u32, low: bool) -> u64 {
     }
 }
 
-/// Minimum and maximum before gfx12, as in AMD's documents of CDNA 4 and RDNA 3. The result is the first signalling
-/// NaN, made quiet. Otherwise, it is the lesser (greater) value in an order with quiet NaNs after (before) all numbers,
-/// and -0 before +0. If subnormal numbers are flushed, they are compared as zeros but selected unchanged.
+/// Minimum and maximum before gfx12, as in AMD's documents of CDNA 4 and RDNA 3. The result is the first
+/// signalling NaN, made quiet. Otherwise, it is the lesser (greater) value in an order with quiet NaNs after
+/// (before) all numbers, and -0 before +0. If subnormal numbers are flushed, they are compared as zeros but
+/// selected unchanged.
 fn selected(old: u64, data: u64, width: u32, low: bool, flushes: bool) -> u64 {
     let nan: fn(u64) -> bool = if width == 32 { is_nan32 } else { is_nan64 };
     let quiet = if width == 32 { 1 << 22 } else { 1 << 51 };
@@ -203,8 +204,8 @@ impl Seen {
         Seen { sources: false, results: false, ..self }
     }
 
-    /// AMD's documented behaviour of a generation's minimum, maximum and comparison: flushing by MODE in LDS, and in
-    /// memory up to gfx11 (`in_memory`); on gfx12, FLAT does not flush in LDS.
+    /// AMD's documented behaviour of a generation's minimum, maximum and comparison: flushing by MODE in LDS,
+    /// and in memory up to gfx11 (`in_memory`); on gfx12, FLAT does not flush in LDS.
     fn compared(self, generation: Generation, in_memory: bool) -> Seen {
         let by_mode = match generation {
             Generation::Gfx12 => self.place == Place::Lds,

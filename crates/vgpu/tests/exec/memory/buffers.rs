@@ -122,10 +122,10 @@ impl Buffer {
         ]
     }
 
-    /// The address of `size` bytes, `further` bytes into an access; none if out of bounds. This follows AMD's documents
-    /// of CDNA 4, RDNA 3 and RDNA 4, and hardware behaviour as found by AMD's emulator rocjitsu. Each dword is checked
-    /// separately. An index register replaces the lane's number. The scalar offset is not swizzled, and it counts where
-    /// bytes are counted.
+    /// The address of `size` bytes, `further` bytes into an access; none if out of bounds. This follows AMD's
+    /// documents of CDNA 4, RDNA 3 and RDNA 4, and hardware behaviour as found by AMD's emulator rocjitsu.
+    /// Each dword is checked separately. An index register replaces the lane's number. The scalar offset is
+    /// not swizzled, and it counts where bytes are counted.
     fn address(
         &self,
         generation: Generation,

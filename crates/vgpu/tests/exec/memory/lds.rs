@@ -292,8 +292,8 @@ fn beyond_its_end_lds_reads_zero_and_keeps_nothing() {
             bench.lds.fill(FILLED);
             bench.exec(u64::MAX);
             for lane in 0..64 {
-                // The lower lanes are inside, the others beyond the end, the last ones far beyond. Sums with offsets do
-                // not wrap around to the start.
+                // The lower lanes are inside, the others beyond the end, the last ones far beyond. Sums with
+                // offsets do not wrap around to the start.
                 let address = if lane < 32 { 64 * lane as u32 } else { end + 64 * (lane as u32 - 32) };
                 bench.set(2, lane, if lane == 63 { 0xffff_ff00 } else { address });
                 for register in 8..24 {

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// The registers after a load of `bytes` from `data` by an operation with this name. If registers have ECC, as on CDNA,
-/// half a register is not loaded separately.
+/// The registers after a load of `bytes` from `data` by an operation with this name. If registers have ECC,
+/// as on CDNA, half a register is not loaded separately.
 pub(super) fn loaded(name: &str, generation: Generation, old: u32, data: &[u8]) -> Vec<u32> {
     let old = if generation.is_cdna() { 0 } else { old };
     let half = |value: u16| match name {
@@ -227,8 +227,8 @@ fn stores_write_enabled_lanes_only() {
     }
 }
 
-/// Aims consecutive lanes at global memory, LDS and scratch in turn, 16 bytes apart; returns the location of each
-/// lane's bytes.
+/// Aims consecutive lanes at global memory, LDS and scratch in turn, 16 bytes apart; returns the location of
+/// each lane's bytes.
 fn aim_at_all(bench: &mut Bench, base: u64, lanes: usize) -> Vec<*mut u8> {
     const MEMORIES: [(Place, u64); 3] = [
         (Place::FlatGlobal, 0),

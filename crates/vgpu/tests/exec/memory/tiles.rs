@@ -65,8 +65,9 @@ fn blocks_leave_holes_where_m0_has_zeros() {
     }
 }
 
-/// The element of memory that a lane receives as its element `i`, where lane `l` addresses elements from `8 * l` on, as
-/// measured on gfx1201 in waves of 32. For waves of 64, it follows from the element layout of matrix instructions.
+/// The element of memory that a lane receives as its element `i`, where lane `l` addresses elements from `8 *
+/// l` on, as measured on gfx1201 in waves of 32. For waves of 64, it follows from the element layout of
+/// matrix instructions.
 fn received(element: usize, lane: usize, i: usize) -> usize {
     let (lane, i) = (lane % 32, i + lane / 32 * 4);
     match element {
@@ -116,8 +117,8 @@ fn transposing_loads_exchange_squares() {
     }
 }
 
-/// A matrix in memory, row after row, is loaded in the column layout of matrix instructions if lanes address the rows
-/// as programs for gfx1201 do.
+/// A matrix in memory, row after row, is loaded in the column layout of matrix instructions if lanes address
+/// the rows as programs for gfx1201 do.
 #[test]
 fn transposing_loads_give_columns() {
     // 8-bit elements: the row and the first column of the lane. The lanes then have 8 rows of their column.

@@ -100,8 +100,8 @@ fn typed_buffers_convert_on_the_way_to_lds() {
     assert_eq!(dwords(&bench.lds)[..3], [0, 0x3f80_0000, 0]);
 }
 
-/// gfx90a: the other direction. If lane numbers are added to the index, consecutive dwords go to consecutive elements
-/// of the buffer.
+/// gfx90a: the other direction. If lane numbers are added to the index, consecutive dwords go to consecutive
+/// elements of the buffer.
 #[test]
 fn consecutive_dwords_of_lds_go_to_a_buffer() {
     let mut bench = Bench::new(64);

@@ -3,7 +3,8 @@
 use super::*;
 use vgpu::isa::{BufferFormat, Isa, NumberFormat};
 
-/// Runs one typed instruction on lane 0 of a buffer at `base`, with the format in the descriptor or in the instruction.
+/// Runs one typed instruction on lane 0 of a buffer at `base`, with the format in the descriptor or in the
+/// instruction.
 struct Typed {
     bench: Bench,
     base: u64,
@@ -28,8 +29,8 @@ impl Typed {
         if self.generation.is_cdna() { 1 << 15 } else { 1 << 12 }
     }
 
-    /// `word` is the descriptor's last word, and `code` is the instruction's format. If `word` is zero, some format is
-    /// used.
+    /// `word` is the descriptor's last word, and `code` is the instruction's format. If `word` is zero, some
+    /// format is used.
     fn run(&mut self, name: &str, word: u32, code: Option<u8>) {
         let own = if code.is_some() && word == 0 { self.some_format() } else { 0 };
         let sgpr = &mut self.bench.wave.sgpr;
@@ -72,8 +73,9 @@ fn bits(value: f32) -> u32 {
 /// The descriptor's last word that selects channels x, y, z, w.
 const IDENTITY: u32 = 4 | 5 << 3 | 6 << 6 | 7 << 9;
 
-/// The values that each format gives for the bytes 80 ff 7f 81: its code on gfx10, the data and number format on gfx9,
-/// and the results of a load of four channels. Channels are counted from the lowest bits; missing ones are 0.
+/// The values that each format gives for the bytes 80 ff 7f 81: its code on gfx10, the data and number format
+/// on gfx9, and the results of a load of four channels. Channels are counted from the lowest bits; missing
+/// ones are 0.
 fn expected() -> Vec<(u8, [u8; 2], [u32; 4])> {
     let signed = |value: i32| value as u32;
     vec![

@@ -198,8 +198,9 @@ fn near(mut inst: Inst) -> Inst {
     inst
 }
 
-/// Runs each memory instruction. Stores change exactly the bytes reported as written. The results of loads depend on
-/// all bytes of all lanes reported as read, and on no others. Atomic operations change no other bytes.
+/// Runs each memory instruction. Stores change exactly the bytes reported as written. The results of loads
+/// depend on all bytes of all lanes reported as read, and on no others. Atomic operations change no other
+/// bytes.
 #[test]
 fn accesses_are_those_that_handlers_make() {
     let mut failures = Vec::new();

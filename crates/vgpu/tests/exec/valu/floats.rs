@@ -205,7 +205,8 @@ fn step(bench: &mut Bench, level: Level, op: Op, dst: u8, src: &[(u8, bool)], fl
     assert_eq!(bench.run(&inst, level), Flow::Next);
 }
 
-/// The sequence that compilers generate for `n / d`: its steps give the correctly rounded quotient for all numbers.
+/// The sequence that compilers generate for `n / d`: its steps give the correctly rounded quotient for all
+/// numbers.
 #[test]
 fn division_steps_give_the_rounded_quotient() {
     for &level in Level::available() {
@@ -332,9 +333,9 @@ fn two_over_pi_is_found_in_segments() {
     }
 }
 
-/// The results of gfx1201 for all f16, according to AMD's emulator rocjitsu: a hash (FNV-1a, 16 bits at a time) for
-/// each output multiplier, with FP16_OVFL off and on, keeping subnormal sources. Then the hashes without an output
-/// multiplier, with subnormal results flushed.
+/// The results of gfx1201 for all f16, according to AMD's emulator rocjitsu: a hash (FNV-1a, 16 bits at a
+/// time) for each output multiplier, with FP16_OVFL off and on, keeping subnormal sources. Then the hashes
+/// without an output multiplier, with subnormal results flushed.
 #[test]
 fn powers_and_logarithms_of_all_f16_are_those_of_a_device() {
     let devices = [

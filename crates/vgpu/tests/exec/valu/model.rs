@@ -1,6 +1,6 @@
-//! Every vector operation that works lane by lane, compared with a model of one lane that follows the vendor's
-//! pseudo-code in plain integers. It is tested in every generation that has it, at every level, in waves of both sizes,
-//! with disabled lanes, with modifiers, and in several arithmetic modes.
+//! Every vector operation that works lane by lane, compared with a model of one lane that follows the
+//! vendor's pseudo-code in plain integers. It is tested in every generation that has it, at every level, in
+//! waves of both sizes, with disabled lanes, with modifiers, and in several arithmetic modes.
 
 mod compare;
 mod exact;
@@ -21,7 +21,8 @@ use vgpu::exec::Level;
 use vgpu::isa::{Elem, Format, Modifiers, Op};
 use vgpu::machine::Generation;
 
-/// The inputs of an operation in one lane: sources after modifiers, with subnormal numbers flushed if MODE requires it.
+/// The inputs of an operation in one lane: sources after modifiers, with subnormal numbers flushed if MODE
+/// requires it.
 struct In {
     op: Op,
     s: [u64; 4],

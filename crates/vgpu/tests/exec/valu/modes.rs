@@ -1,5 +1,5 @@
-//! The MODE register: rounding, subnormals, clamping of NaN, IEEE's rules for signalling NaNs; and which NaN operations
-//! return.
+//! The MODE register: rounding, subnormals, clamping of NaN, IEEE's rules for signalling NaNs; and which NaN
+//! operations return.
 
 use super::*;
 use vgpu::exec::float::soft::{Env, F16, F32, F64, Format as Float};

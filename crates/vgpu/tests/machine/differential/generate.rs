@@ -1,8 +1,8 @@
 //! Generates programs: C++ that means the same on the CPU and on every device, for any input.
 //!
-//! A program is a sequence of phases, with a barrier after each. Within a phase, work-items write only their own data,
-//! or use operations that commute (atomics). So the order in which they run does not matter, and the CPU runs them one
-//! after another.
+//! A program is a sequence of phases, with a barrier after each. Within a phase, work-items write only their
+//! own data, or use operations that commute (atomics). So the order in which they run does not matter, and
+//! the CPU runs them one after another.
 
 use std::fmt::Write as _;
 
@@ -295,7 +295,8 @@ impl Generator {
         }
     }
 
-    /// Writes some of the work-item's output bytes that the end of the program does not write, and reads them back.
+    /// Writes some of the work-item's output bytes that the end of the program does not write, and reads them
+    /// back.
     fn own_output(&mut self, scope: Scope) {
         let of = self.pick(&TYPES);
         let at = 208 + 8 * self.below(5);
@@ -311,7 +312,8 @@ impl Generator {
         let of = self.pick(&[U32, I32, U64, TYPES[3]]);
         let value = self.expression(of, 2, scope);
         let base = self.pick(&["shared", "counters"]);
-        // 32-bit variables are the low or high halves of the first two columns, 64-bit ones are the other columns.
+        // 32-bit variables are the low or high halves of the first two columns, 64-bit ones are the other
+        // columns.
         let index = self.expression(U32, 1, scope);
         let (column, half) = (if of.bits == 64 { 2 } else { 0 }, if of.bits == 64 { 2 } else { 4 });
         // Signed and unsigned minima of the same variable do not commute.

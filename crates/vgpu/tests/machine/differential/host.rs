@@ -9,8 +9,8 @@ use libloading::{Library, Symbol};
 use super::generate::{ITEM_BYTES, Program, SHARED_WORDS};
 use super::{Left, input, shared};
 
-/// Runs one workgroup. The arguments are the input, the output, the atomic variables, the workgroup's number and its
-/// size.
+/// Runs one workgroup. The arguments are the input, the output, the atomic variables, the workgroup's number
+/// and its size.
 type Run = unsafe extern "C" fn(*const u32, *mut u8, *mut u64, u32, u32);
 
 /// Compiled programs.

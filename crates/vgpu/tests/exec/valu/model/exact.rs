@@ -1,5 +1,5 @@
-//! Numbers of any length, and their rounding to formats. This code is slow and simple, and shares nothing with the
-//! executor.
+//! Numbers of any length, and their rounding to formats. This code is slow and simple, and shares nothing
+//! with the executor.
 
 use std::cmp::Ordering;
 
@@ -249,8 +249,8 @@ impl Format {
         }
     }
 
-    /// Rounds in a mode: 0 nearest even, 1 up, 2 down, 3 toward zero. With [`FLUSH`], the result is rounded as if there
-    /// were no least exponent, and becomes zero if it is then below the least normal number.
+    /// Rounds in a mode: 0 nearest even, 1 up, 2 down, 3 toward zero. With [`FLUSH`], the result is rounded
+    /// as if there were no least exponent, and becomes zero if it is then below the least normal number.
     pub(super) fn round(self, exact: &Exact, mode: u32) -> u64 {
         let sign = if exact.negative { self.sign() } else { 0 };
         if exact.is_zero() {
@@ -278,7 +278,8 @@ impl Format {
         sign | if infinite { self.infinity() } else { self.infinity() - 1 }
     }
 
-    /// A number's digits, rounded to the precision of the format, and the weight of the last one as a power of two.
+    /// A number's digits, rounded to the precision of the format, and the weight of the last one as a power
+    /// of two.
     fn significand(self, exact: &Exact, mode: u32) -> (Natural, i32) {
         let unit = exact.exponent + exact.digits.bits() - 1 - self.fraction as i32;
         (exact.kept(unit, mode).0, unit)
@@ -357,8 +358,8 @@ impl Format {
         }
     }
 
-    /// The same number in another format. With [`LOUD`], a signalling NaN stays signalling if any of its payload is
-    /// kept.
+    /// The same number in another format. With [`LOUD`], a signalling NaN stays signalling if any of its
+    /// payload is kept.
     pub(super) fn convert(self, bits: u64, to: Format, mode: u32) -> u64 {
         let sign = if bits & self.sign() != 0 { to.sign() } else { 0 };
         match self.class(bits) {

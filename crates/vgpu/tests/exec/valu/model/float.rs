@@ -338,8 +338,8 @@ fn halves(i: &In, k: usize, f: Format) -> [u64; 2] {
     [i.s[k] & 0xffff, i.s[k] >> 16].map(|bits| f.convert(bits, F32, 0))
 }
 
-/// RDNA 3 and 4 add everything at once. Earlier generations used two fused multiply-adds, on gfx90a without subnormal
-/// f16.
+/// RDNA 3 and 4 add everything at once. Earlier generations used two fused multiply-adds, on gfx90a without
+/// subnormal f16.
 fn dot2(i: &In, f: Format) -> Out {
     if i.generation >= Generation::Gfx11 {
         return grid_dot2(i, f, false);

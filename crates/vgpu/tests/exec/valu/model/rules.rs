@@ -40,7 +40,8 @@ pub(super) fn always_flushes(op: Op, generation: Generation) -> bool {
     zero_wins || name.ends_with("_f32") && bases.iter().any(|base| name.starts_with(base))
 }
 
-/// Whether subnormal results become zero: because of MODE, the operation, or, since gfx12, the output multiplier.
+/// Whether subnormal results become zero: because of MODE, the operation, or, since gfx12, the output
+/// multiplier.
 pub(super) fn flushes_results(op: Op, setting: &Setting) -> bool {
     let by_mode = float_of(op.signature().dst).is_some_and(|format| flushes(format, setting.mode)[1]);
     let multiplied = setting.mods.omod != 0 && setting.generation == Generation::Gfx12;

@@ -88,7 +88,8 @@ fn quads(value: u64, whole: bool) -> u64 {
         .fold(0, |all, k| all | if whole { 15 << (4 * k) } else { 1 << k })
 }
 
-/// A field of a number with this many bits; the control has its offset in the low bits and its width in 16..=22.
+/// A field of a number with this many bits; the control has its offset in the low bits and its width in
+/// 16..=22.
 fn field(data: u64, control: u64, bits: u32, signed: bool) -> u64 {
     let offset = (control & u64::from(bits - 1)) as u32;
     let width = ((control >> 16 & 0x7f) as u32).min(bits);
