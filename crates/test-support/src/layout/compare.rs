@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-use crate::program::{self, Question};
-use crate::{Compiler, Version};
+use super::program::{self, Question};
+use super::{Compiler, Version};
 
 /// Why nothing could be compared.
 #[derive(Debug, thiserror::Error)]

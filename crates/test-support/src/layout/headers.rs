@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Table, Version};
+use super::{Table, Version};
 
 /// The variable that names the folder of the headers of all releases.
 pub const FOLDER_VARIABLE: &str = "FERROCM_ROCM_HEADERS";

@@ -1,6 +1,6 @@
 //! The C program and the parser of its output.
 
-use crate::Version;
+use super::Version;
 
 /// The fact that one statement of the program prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
