@@ -71,11 +71,9 @@
 //! * Ranks are on one host, in one network namespace (containers of a pod share one), and belong to one user.
 //!   There are at most 64. Any number of them may share a device.
 //! * Halves and 8-bit floats are summed as `f32` and rounded once; RCCL rounds after each addition. The
-//!   average of floats is their sum,
-//! divided.
+//!   average of floats is their sum, divided.
 //! * 8-bit floats use the device's format: the one without a negative zero on gfx942, OCP's elsewhere. Values
-//!   too large become the
-//! largest.
+//!   too large become the largest.
 //! * `ncclAllReduceWithBias` works on all devices and for a single rank, and combines each rank's result, as
 //!   rounded, with its own bias.
 //! * `ncclGroupSimulateEnd` estimates from the number of operations and of bytes.

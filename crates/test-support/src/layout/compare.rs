@@ -223,7 +223,7 @@ mod tests {
     use test_skip::{Lack, skip};
 
     use super::*;
-    use crate::Layout;
+    use crate::layout::Layout;
 
     const HEADERS: &str = "#include <box.h>\n";
     const HEADER: &str = "\
