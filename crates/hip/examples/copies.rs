@@ -1,5 +1,6 @@
 //! Copies in the background: each copy owns a pinned buffer and returns it.
 
+#[path = "common/kernels.rs"]
 mod common;
 
 use std::error::Error;

@@ -1,6 +1,7 @@
 //! Counters of a kernel: instructions, lanes, memory traffic, LDS bank conflicts, occupancy. Only virtual
 //! GPUs count.
 
+#[path = "common/kernels.rs"]
 mod common;
 
 use std::error::Error;

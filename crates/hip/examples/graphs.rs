@@ -1,5 +1,6 @@
 //! Work that is recorded once and launched as a whole, and how much host time that saves.
 
+#[path = "common/kernels.rs"]
 mod common;
 
 use std::error::Error;

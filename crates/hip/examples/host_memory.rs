@@ -1,5 +1,6 @@
 //! Host memory that the device uses: borrowed in a scope, mapped, and managed.
 
+#[path = "common/kernels.rs"]
 mod common;
 
 use std::error::Error;

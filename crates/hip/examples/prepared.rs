@@ -1,5 +1,6 @@
 //! A launch that is checked once and enqueued many times, with an argument that changes.
 
+#[path = "common/kernels.rs"]
 mod common;
 
 use std::error::Error;

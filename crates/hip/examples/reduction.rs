@@ -1,5 +1,6 @@
 //! A sum over all elements: workgroups with LDS, then the host.
 
+#[path = "common/kernels.rs"]
 mod common;
 
 use std::error::Error;

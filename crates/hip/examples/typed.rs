@@ -1,6 +1,7 @@
 //! Kernels as typed functions: wrong types do not compile, and loading fails if a signature does not match
 //! its kernel.
 
+#[path = "common/kernels.rs"]
 mod common;
 
 use std::error::Error;

@@ -15,7 +15,7 @@ const ENTRY: u64 = 0x1000;
 /// Lines of machine code of each instruction set.
 macro_rules! files {
     ($($isa:ident $file:literal),* $(,)?) => {
-        &[$((Isa::$isa, include_str!(concat!("../../../../vgpu-isa/tests/filetests/", $file, ".txt")))),*]
+        &[$((Isa::$isa, include_str!(concat!("../../../vgpu-isa/tests/filetests/", $file, ".txt")))),*]
     };
 }
 
